@@ -1,0 +1,247 @@
+// Package spool is the contract of queues at rest: what an engine stores, what it answers and what survives a crash. The
+// engines stand in packages below it (spool/bolt); each holds the messages and the dedupe ledger, because accepting a
+// message writes both in one transaction.
+package spool
+
+import (
+	"context"
+	"time"
+
+	"drawbridge/message"
+)
+
+// Store is all durable queues of one agent. Every method is one atomic operation, safe for concurrent use. A method that
+// changes something returns after its commit is durable; calls that wait at the same moment share a commit. An error of a
+// changing method that is not one of the refusals in errors.go wraps ErrUnknown: the change may or may not be durable, and
+// repeating the call with the same ids is safe.
+//
+// After a failed commit the store reopens itself under a new epoch: all sessions end, and calls go on.
+type Store interface {
+	Local
+	Outgoing
+	Incoming
+
+	// Identity returns spool id and present epoch.
+	Identity() Identity
+	// Meta returns the value stored under key, or nil.
+	Meta(key string) ([]byte, error)
+	// SetMeta stores value under key, durably.
+	SetMeta(ctx context.Context, key string, value []byte) error
+	// Stats returns the counters of all queues as of the last commit, sorted by name. It does not block.
+	Stats() []QueueStats
+	// Failed is closed when the store has given up for good (it could not reopen after a failed commit); Err says why. Until
+	// then it heals itself.
+	Failed() <-chan struct{}
+	Err() error
+	// Close waits for the commit in progress, refuses what waits behind it with ErrClosed, and releases the files.
+	Close() error
+}
+
+// Identity says which spool this is and which opening of it.
+type Identity struct {
+	Spool message.SpoolID
+	Epoch message.Epoch
+	// Previous is the epoch before; zero for the first.
+	Previous message.Epoch
+}
+
+// Local is what producers and consumers on this host use.
+type Local interface {
+	// Put stores messages at the tails of their queues and returns one result per message, in order, which is also the order
+	// of storing. Bodies and headers are copied before Put returns. It sets Origin, Seal and StoredAt itself. One message's
+	// refusal does not hinder the others; only a failed commit fails them all.
+	Put(ctx context.Context, puts []Put) ([]PutResult, error)
+	// Lease hands out up to req.Max messages that are ready, oldest first; a redelivered one in its original place. The lease
+	// and its delivery count are durable before Lease returns. An empty result means that nothing is ready now; Watch tells
+	// when to ask again. A record that fails its checksum is skipped, logged and kept.
+	Lease(ctx context.Context, req LeaseRequest) ([]Delivery, error)
+	// Ack ends deliveries for good. The result has one entry per receipt: nil, ErrBadReceipt or ErrStaleReceipt.
+	Ack(ctx context.Context, receipts []Receipt) ([]error, error)
+	// Peek returns up to max live messages from sequence from on, without leasing them.
+	Peek(ctx context.Context, queue string, from uint64, max int) ([]Peeked, error)
+	// Watch returns a channel that receives a value after each commit that may have made something ready in queue: a message
+	// stored, or a lease run out. It holds at most one value, so that no wake-up is lost and none piles up. stop releases it.
+	Watch(queue string) (ready <-chan struct{}, stop func())
+}
+
+// Put is one message to be stored.
+type Put struct {
+	Queue string
+	// ID is minted when empty.
+	ID       string
+	Priority uint8
+	Key      string
+	QoS      message.QoS
+	Headers  message.Headers
+	Body     []byte
+}
+
+// PutStatus is what became of a Put.
+type PutStatus uint8
+
+const (
+	// Stored: durable now.
+	Stored PutStatus = iota + 1
+	// Duplicate: the queue has or had this id with the same content; nothing was stored, Sequence is that of the first copy.
+	Duplicate
+	// Conflict: the queue has or had this id with other content; nothing was stored. The result's Err is ErrConflict.
+	Conflict
+	// Rejected: certainly not stored; Err says why.
+	Rejected
+)
+
+// PutResult is the answer to one Put.
+type PutResult struct {
+	ID       string
+	Status   PutStatus
+	Sequence uint64
+	Err      error
+}
+
+// LeaseRequest asks for deliveries.
+type LeaseRequest struct {
+	Queue string
+	// Max is the most messages wanted; 0 means 1.
+	Max int
+	// MaxBytes stops after the message that reaches it; 0 means 4 MiB. At least one message is handed out.
+	MaxBytes int
+	// Visibility is how long the lease runs; 0 means the queue's visibility_timeout.
+	Visibility time.Duration
+}
+
+// Receipt is the opaque token of one delivery.
+type Receipt string
+
+// Delivery is one handing-out of a message.
+type Delivery struct {
+	message.Message
+	// Sequence is the message's place in this queue; it never changes here.
+	Sequence uint64
+	Receipt  Receipt
+	// Deadline is how long the lease still runs, counted from now.
+	Deadline time.Duration
+}
+
+// Peeked is a message in its place.
+type Peeked struct {
+	message.Message
+	Sequence uint64
+	// Leased says that a local consumer has it now; InDoubt that a route has shipped it and waits for an answer.
+	Leased, InDoubt bool
+}
+
+// Route names a way out of a queue: messages of Queue leave under Name, which a link gives it. A message's progress is kept
+// per route.
+type Route struct {
+	Queue, Name string
+}
+
+// Outgoing is what the sending half of a link uses. Numbers are the sequences of the queue: they rise over all epochs and
+// have gaps. A lane is the messages of one priority.
+type Outgoing interface {
+	// Lanes returns the priorities that route holds messages of, highest first.
+	Lanes(route Route) []uint8
+	// Held returns up to max messages of the lane that are above number after and not settled on route, in order.
+	Held(ctx context.Context, route Route, lane uint8, after uint64, max int) ([]Held, error)
+	// Fetch returns the records of messages of the route's queue, in the order of numbers; a number that is gone is left out.
+	// The records are copies.
+	Fetch(ctx context.Context, route Route, lane uint8, numbers []uint64) ([]Record, error)
+	// Mark makes the shipped mark of the lane durable at or above through. A frame with a number may leave only when the mark
+	// has reached it. A mark never sinks.
+	Mark(ctx context.Context, route Route, lane uint8, through uint64) error
+	// MarkOf returns the durable shipped mark of the lane, 0 if none.
+	MarkOf(route Route, lane uint8) uint64
+	// SettleRoute ends messages of route for good after the far side's answer. Numbers that are settled already, or were never
+	// given, are ignored.
+	SettleRoute(ctx context.Context, route Route, lane uint8, settled []message.Range) error
+}
+
+// Held is a message that a route still has to bring over.
+type Held struct {
+	message.Place
+	// Bytes is the size of its record.
+	Bytes int
+}
+
+// Record is a message as it is stored, with how long it has been in the queue in spool time.
+type Record struct {
+	message.Place
+	Bytes []byte
+	Age   time.Duration
+}
+
+// Incoming is what the receiving half of a link uses.
+type Incoming interface {
+	// BeginSession ends the peer's session before and puts this one in force, in the order of commits: whatever a frame of
+	// the ended session would have done after this call is dropped undecided. Peer is the link's name.
+	BeginSession(ctx context.Context, peer string, session message.SessionID) (Identity, error)
+	// Accept decides shipped messages in order, in one transaction with their ledger rows and frontiers. The decisions have
+	// one entry per arrival; they may be sent once Accept has returned nil. ErrSessionEnded means none was decided.
+	Accept(ctx context.Context, a Arrivals) ([]Decision, error)
+	// Frontier returns the highest number of stream that was admitted into queue; 0 if none.
+	Frontier(stream message.StreamID, queue string) uint64
+}
+
+// Arrivals are shipped messages of one stream for one queue.
+type Arrivals struct {
+	Peer     string
+	Session  message.SessionID
+	Queue    string
+	Stream   message.StreamID
+	Messages []Arrival
+}
+
+// Arrival is one shipped message. Message has passed message.ParseRecord.
+type Arrival struct {
+	Number uint64
+	// Prev is the nearest lower message of the lane that the sender still held when it built the frame; zero if none.
+	Prev message.Place
+	// Age is how long the message has waited at the sender.
+	Age     time.Duration
+	Message message.Message
+}
+
+// Decision is what Accept decided about one arrival.
+type Decision struct {
+	// Verdict is Undecided when Prev is not yet admitted here: offer the message again after Prev.
+	Verdict message.Verdict
+	// Refusal is set with message.Refused. It wraps one of the refusals in errors.go.
+	Refusal error
+}
+
+// QueueStats are the counters of one queue. They equal a scan of the file.
+type QueueStats struct {
+	Name string
+	// Messages and Bytes count what is live, leased included; Bytes are those of records.
+	Messages uint64
+	Bytes    uint64
+	// Leased counts messages that local consumers hold; InDoubt those that a route has shipped or may have shipped.
+	Leased  uint64
+	InDoubt uint64
+	// OldestAge is how long the oldest live message has been here, in spool time.
+	OldestAge time.Duration
+	// Stored, Duplicates, Acked, Settled and Accepted count since the store was opened.
+	Stored     uint64
+	Duplicates uint64
+	Acked      uint64
+	Settled    uint64
+	Accepted   uint64
+	// Route is the name of the route the queue leaves by, empty for a queue with local consumers.
+	Route string
+}
+
+// QueueOptions are the settings of one queue.
+type QueueOptions struct {
+	// VisibilityTimeout is how long a lease runs unless its request says otherwise. Default 30s.
+	VisibilityTimeout time.Duration
+	// MaxMessageBytes bounds a body. Default message.DefaultMessageBytes.
+	MaxMessageBytes uint64
+	// Route is the name of the route the queue leaves by; empty for a queue with local consumers. A queue with a route gives
+	// no local leases.
+	Route string
+	// Remember is how long the ledger keeps an id after it was stored, the window that dedupe.Window computes. Default 24h.
+	Remember time.Duration
+}
+
+// DefaultVisibilityTimeout is how long a lease runs when neither request nor queue says otherwise.
+const DefaultVisibilityTimeout = 30 * time.Second
