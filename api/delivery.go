@@ -1,0 +1,35 @@
+package api
+
+import "time"
+
+// Message is what deliveries and peeked messages have in common.
+type Message struct {
+	ID       string            `json:"id"`
+	Queue    string            `json:"queue"`
+	Sequence uint64            `json:"sequence"`
+	Origin   string            `json:"origin"`
+	Priority uint8             `json:"priority"`
+	Key      string            `json:"key,omitempty"`
+	QoS      string            `json:"qos"`
+	StoredAt time.Time         `json:"stored_at"`
+	Headers  map[string]string `json:"headers,omitempty"`
+	// Deliveries counts how often the message was handed out, this time included.
+	Deliveries uint32 `json:"deliveries"`
+	Body
+}
+
+// Delivery is one message handed out to a consumer, one JSON object a line.
+type Delivery struct {
+	Message
+	Receipt string `json:"receipt"`
+	// LeaseMillis is how many milliseconds the lease still runs.
+	LeaseMillis int64 `json:"lease_millis"`
+}
+
+// Peeked is one message shown in its place, one JSON object a line.
+type Peeked struct {
+	Message
+	// Leased says that a local consumer has it now; InDoubt that a route has shipped it and waits for an answer.
+	Leased  bool `json:"leased"`
+	InDoubt bool `json:"in_doubt"`
+}

@@ -1,0 +1,33 @@
+package api
+
+// Headers of requests and answers. A message handed out alone travels as a raw body with all else in these headers.
+const (
+	HeaderID         = "Drawbridge-Id"
+	HeaderQueue      = "Drawbridge-Queue"
+	HeaderReceipt    = "Drawbridge-Receipt"
+	HeaderSequence   = "Drawbridge-Sequence"
+	HeaderDeliveries = "Drawbridge-Deliveries"
+	HeaderOrigin     = "Drawbridge-Origin"
+	HeaderPriority   = "Drawbridge-Priority"
+	HeaderKey        = "Drawbridge-Key"
+	// HeaderStoredAt is the source's wall clock when it stored the message, RFC 3339 in UTC with milliseconds.
+	HeaderStoredAt = "Drawbridge-Stored-At"
+	// HeaderLeaseMillis is how many milliseconds the lease still runs.
+	HeaderLeaseMillis = "Drawbridge-Lease-Millis"
+	// HeaderPrefix precedes the name of a message header: Drawbridge-H-Content-Type is the message header content-type.
+	HeaderPrefix = "Drawbridge-H-"
+	// HeaderIdempotencyKey gives the id of a message that is posted rather than put.
+	HeaderIdempotencyKey = "Idempotency-Key"
+)
+
+// TraceHeaders are taken as message headers under their own names too, so that instrumented producers need do nothing.
+func TraceHeaders() []string { return []string{"traceparent", "tracestate", "baggage"} }
+
+// Media types of the API.
+const (
+	TypeJSON    = "application/json"
+	TypeNDJSON  = "application/x-ndjson"
+	TypeProblem = "application/problem+json"
+	TypeBytes   = "application/octet-stream"
+	TypeText    = "text/plain"
+)

@@ -1,0 +1,61 @@
+package api
+
+import "time"
+
+// Link is the state of one link, with all of its routes.
+type Link struct {
+	Name string `json:"name"`
+	// State is one of connecting, up, stalled, remote-full, ledger-full, paused, refused and draining; Reason says why in
+	// words. Since is when the state began.
+	State  string    `json:"state"`
+	Reason string    `json:"reason,omitempty"`
+	Since  time.Time `json:"since"`
+	// Peer is the pin the other side must prove; PeerAgent the name it gave itself, empty before the first session.
+	Peer      string `json:"peer"`
+	PeerAgent string `json:"peer_agent,omitempty"`
+	// Address is where packets go now; empty without a connection.
+	Address   string  `json:"address,omitempty"`
+	RTTMillis float64 `json:"rtt_millis"`
+	Session   string  `json:"session,omitempty"`
+
+	Sends    []LinkRoute   `json:"sends"`
+	Receives []LinkReceive `json:"receives"`
+
+	LastError   string     `json:"last_error,omitempty"`
+	LastErrorAt *time.Time `json:"last_error_at,omitempty"`
+	// ConnectedOver is the number of connections that stand.
+	ConnectedOver int    `json:"connected_over"`
+	PacketsSent   uint64 `json:"packets_sent"`
+	PacketsLost   uint64 `json:"packets_lost"`
+}
+
+// LinkRoute is one way out: messages of From enter the peer's queue To.
+type LinkRoute struct {
+	Name string `json:"name"`
+	From string `json:"from"`
+	To   string `json:"to"`
+	// State and Reason are those of the route alone; a route may hold while its link is up.
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	// Queued counts what the route still has to bring over; Unanswered how much of it was shipped and waits for an answer.
+	Queued                 uint64 `json:"queued"`
+	Unanswered             uint64 `json:"unanswered"`
+	UnansweredBytes        uint64 `json:"unanswered_bytes"`
+	OldestUnansweredMillis int64  `json:"oldest_unanswered_millis"`
+	// Settled and Resent count since the agent started.
+	Settled uint64 `json:"settled"`
+	Resent  uint64 `json:"resent"`
+	// Horizon is the longest one message may be retried, as a duration; "unbounded" if for ever.
+	Horizon string `json:"horizon"`
+}
+
+// LinkReceive is one way in: what the peer may send to Queue.
+type LinkReceive struct {
+	Queue string `json:"queue"`
+	// Accepted, Duplicates and Refused count since the agent started.
+	Accepted   uint64 `json:"accepted"`
+	Duplicates uint64 `json:"duplicates"`
+	Refused    uint64 `json:"refused"`
+	// Window is how long the ledger remembers an id, as a duration.
+	Window string `json:"window"`
+}

@@ -1,0 +1,25 @@
+package api
+
+// AckVerdict is what became of one receipt.
+type AckVerdict string
+
+// Verdicts of an ack.
+const (
+	// Acked: the delivery is settled for good.
+	Acked AckVerdict = "acked"
+	// AckStale: the lease ran out or was settled; another delivery may own the message. Forget the receipt.
+	AckStale AckVerdict = "stale"
+	// AckBadReceipt: no delivery of this agent ever had such a receipt.
+	AckBadReceipt AckVerdict = "bad-receipt"
+)
+
+// AckLine is one receipt of an ack sent as JSON lines; a bare JSON string does as well.
+type AckLine struct {
+	Receipt string `json:"receipt"`
+}
+
+// AckResult is the answer to one receipt, one JSON object a line, in the order of the receipts.
+type AckResult struct {
+	Receipt string     `json:"receipt"`
+	Verdict AckVerdict `json:"verdict"`
+}
