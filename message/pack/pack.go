@@ -25,6 +25,14 @@ func AppendUint32(b []byte, v uint32) []byte { return binary.BigEndian.AppendUin
 // AppendUint64 appends v as 8 big-endian bytes.
 func AppendUint64(b []byte, v uint64) []byte { return binary.BigEndian.AppendUint64(b, v) }
 
+// AppendBool appends 1 for true and 0 for false.
+func AppendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
 // AppendString appends the length of s as a varint and then s.
 func AppendString[T ~string | ~[]byte](b []byte, s T) []byte {
 	b = binary.AppendUvarint(b, uint64(len(s)))
