@@ -10,6 +10,7 @@ const (
 	HeaderOrigin     = "Drawbridge-Origin"
 	HeaderPriority   = "Drawbridge-Priority"
 	HeaderKey        = "Drawbridge-Key"
+	HeaderQoS        = "Drawbridge-Qos"
 	// HeaderStoredAt is the source's wall clock when it stored the message, RFC 3339 in UTC with milliseconds.
 	HeaderStoredAt = "Drawbridge-Stored-At"
 	// HeaderLeaseMillis is how many milliseconds the lease still runs.
@@ -19,9 +20,6 @@ const (
 	// HeaderIdempotencyKey gives the id of a message that is posted rather than put.
 	HeaderIdempotencyKey = "Idempotency-Key"
 )
-
-// TraceHeaders are taken as message headers under their own names too, so that instrumented producers need do nothing.
-func TraceHeaders() []string { return []string{"traceparent", "tracestate", "baggage"} }
 
 // Media types of the API.
 const (
