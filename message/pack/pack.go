@@ -66,7 +66,9 @@ func (r *Reader) Fail(err error) {
 
 // Failf is Fail with a formatted text that wraps ErrMalformed.
 func (r *Reader) Failf(format string, args ...any) {
-	r.Fail(fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...)))
+	if r.err == nil {
+		r.Fail(fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...)))
+	}
 }
 
 // Finish returns the first failure, or an error if bytes are left over.
