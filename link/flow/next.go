@@ -1,0 +1,205 @@
+package flow
+
+import (
+	"time"
+
+	"drawbridge/message"
+)
+
+// Batch is what one Ship frame carries.
+type Batch struct {
+	Stream message.StreamID
+	// Items rise in number. The slice is the caller's.
+	Items []Shipment
+	// Bytes is the sum over the records.
+	Bytes int
+	// Resent counts the items that were shipped before, in this session or an earlier one.
+	Resent int
+}
+
+// Shipment is one message of a batch.
+type Shipment struct {
+	Number uint64
+	// Prev is the nearest lower message of the lane, of any stream, that is not answered now; zero if there is none.
+	Prev message.Place
+	// Bytes is the size of the record.
+	Bytes int
+}
+
+// Next returns the next batch to ship over connection via, a number from 0 up; false means that nothing may be shipped now.
+// The batch counts as shipped: if it did not leave, say Lost. It holds messages of one stream, lowest first. In turn: the
+// probe of a held lane; what was lost with a connection; the lowest batch after a long silence; what is new, within credit.
+func (l *Lane) Next(now time.Time, via int) (Batch, bool) {
+	l.picked = l.picked[:0]
+	switch h := l.holding(); {
+	case !l.begun || l.held == 0:
+	case h != nil:
+		if l.mayProbe() && h.due(now) {
+			l.picked = append(l.picked, l.ring.head)
+			h.probed(now)
+			l.stats.Probes++
+		}
+	case l.pickLost():
+	case l.pickSilent(now):
+		l.resend.grow()
+		l.stats.Timeouts++
+	default:
+		l.pickFresh()
+	}
+	if len(l.picked) == 0 {
+		return Batch{}, false
+	}
+	return l.ship(now, int32(via)), true
+}
+
+// Wake returns when to call Next again, after it said no, though nothing else happens; the zero time means never.
+func (l *Lane) Wake() time.Time {
+	if !l.begun || l.held == 0 {
+		return time.Time{}
+	}
+	if h := l.holding(); h != nil {
+		if l.mayProbe() {
+			return h.next
+		}
+		return time.Time{}
+	}
+	if l.lowestShipped() {
+		return l.quiet.Add(l.resend.now())
+	}
+	return time.Time{}
+}
+
+// pickLost picks what waits to be shipped again. It was counted against credit when it was first shipped.
+func (l *Lane) pickLost() bool {
+	limit := l.fresh
+	if l.refusal.on {
+		limit = l.refusedAt
+	}
+	for l.again < limit && l.ring.at(l.again).via != waiting {
+		l.again++
+	}
+	bytes := 0
+	for p := l.again; p < limit; p++ {
+		e := l.ring.at(p)
+		if e.via != waiting {
+			continue
+		}
+		if !l.fits(e, bytes) {
+			break
+		}
+		l.picked = append(l.picked, p)
+		bytes += int(e.bytes)
+	}
+	return len(l.picked) > 0
+}
+
+// pickSilent picks the lowest unanswered batch when nothing was answered for too long. Only that one: if the far side lacks
+// it, it waits for it, and the rest is likely there.
+func (l *Lane) pickSilent(now time.Time) bool {
+	if !l.lowestShipped() || now.Before(l.quiet.Add(l.resend.now())) {
+		return false
+	}
+	batch := l.ring.at(l.ring.head).batch
+	for p := l.ring.head; p < l.fresh; p++ {
+		if e := l.ring.at(p); e.via >= 0 && e.batch == batch {
+			l.picked = append(l.picked, p)
+		}
+	}
+	return true
+}
+
+// pickFresh picks what was not shipped in this session, as far as credit goes. While the lane is held at a refused message
+// there is nothing for it: that message was shipped, so all that is fresh lies above.
+func (l *Lane) pickFresh() {
+	if l.refusal.on {
+		return
+	}
+	bytes := 0
+	for p := l.fresh; p < l.ring.tail; p++ {
+		e := l.ring.at(p)
+		if e.via == gone {
+			continue
+		}
+		if !l.fits(e, bytes) || !l.credits(e, bytes) {
+			break
+		}
+		l.picked = append(l.picked, p)
+		bytes += int(e.bytes)
+	}
+}
+
+// fits says whether the batch that is being picked has room for e.
+func (l *Lane) fits(e *entry, bytes int) bool {
+	if len(l.picked) == 0 {
+		return true
+	}
+	return len(l.picked) < l.options.BatchMessages &&
+		bytes+int(e.bytes) <= l.options.BatchBytes &&
+		e.stream == l.ring.at(l.picked[0]).stream
+}
+
+// credits says whether the peer lets e be shipped behind what is unanswered and picked.
+func (l *Lane) credits(e *entry, bytes int) bool {
+	messages := uint64(l.unanswered + len(l.picked))
+	if messages >= maxUnanswered {
+		return false
+	}
+	if s := &l.streams[e.stream]; s.credited {
+		if e.number > s.through {
+			return false
+		}
+	} else if messages >= l.grant.Messages {
+		return false
+	}
+	return messages == 0 || l.unansweredBytes+uint64(bytes)+uint64(e.bytes) <= l.bytes
+}
+
+// lowestShipped says that the lowest message is under way.
+func (l *Lane) lowestShipped() bool {
+	return l.ring.head < l.fresh && l.ring.at(l.ring.head).via >= 0
+}
+
+// mayProbe says whether the lowest message may be shipped at all: a probe does not go beyond credit.
+func (l *Lane) mayProbe() bool {
+	return l.ring.head < l.fresh || l.credits(l.ring.at(l.ring.head), 0)
+}
+
+// ship turns the picked entries into a batch under way.
+func (l *Lane) ship(now time.Time, via int32) Batch {
+	l.batch++
+	if l.picked[0] == l.ring.head {
+		l.quiet = now
+	}
+	b := Batch{
+		Stream: l.streams[l.ring.at(l.picked[0]).stream].id,
+		Items:  make([]Shipment, len(l.picked)),
+	}
+	for i, p := range l.picked {
+		e := l.ring.at(p)
+		b.Items[i] = Shipment{Number: e.number, Prev: l.prev(p), Bytes: int(e.bytes)}
+		b.Bytes += int(e.bytes)
+		if p < l.ever {
+			b.Resent++
+		}
+		if p >= l.fresh {
+			e.first = int64(now.Sub(l.began))
+			l.unanswered++
+			l.unansweredBytes += uint64(e.bytes)
+			l.fresh = p + 1
+		}
+		e.via, e.batch = via, l.batch
+	}
+	l.ever = max(l.ever, l.fresh)
+	l.stats.Shipped += uint64(len(b.Items))
+	l.stats.Resent += uint64(b.Resent)
+	return b
+}
+
+func (l *Lane) prev(position uint64) message.Place {
+	p, ok := l.ring.below(position)
+	if !ok {
+		return message.Place{}
+	}
+	e := l.ring.at(p)
+	return message.Place{Stream: l.streams[e.stream].id, Number: e.number}
+}
