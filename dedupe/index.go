@@ -183,8 +183,10 @@ func (x *Index) moveBase(row uint64) bool {
 		high = max(high, x.newest)
 	}
 	for i := range x.shards {
-		x.sweep(&x.shards[i])
-		low = min(low, x.shards[i].oldest)
+		s := &x.shards[i]
+		x.sweep(s)
+		s.survey(x.base, x.dead)
+		low = min(low, s.oldest)
 	}
 	if high-low >= math.MaxUint32 {
 		return false

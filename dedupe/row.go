@@ -20,6 +20,8 @@ type Entry struct {
 	Place message.Place
 }
 
+func (e *Entry) shipped() bool { return e.Place != (message.Place{}) }
+
 // RowVersion is the first byte of every row this program writes.
 const RowVersion = 1
 

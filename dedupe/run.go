@@ -31,7 +31,7 @@ func appendRuns(b []byte, entries []Entry) []byte {
 		entries = entries[n:]
 
 		runs = pack.AppendUvarint(runs, uint64(n))
-		if first.Place == (message.Place{}) {
+		if !first.shipped() {
 			runs = pack.AppendUvarint(runs, 0)
 			runs = appendStep(runs, sequence, first.Sequence)
 		} else {
@@ -60,10 +60,10 @@ func runLength(entries []Entry) int {
 	for i := 1; i < len(entries); i++ {
 		before, here := &entries[i-1], &entries[i]
 		next := before.Place
-		if next != (message.Place{}) {
+		if before.shipped() {
 			next.Number++
 		}
-		if here.Sequence != before.Sequence+1 || here.Place != next {
+		if here.Sequence != before.Sequence+1 || here.shipped() != before.shipped() || here.Place != next {
 			return i
 		}
 	}
