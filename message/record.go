@@ -14,7 +14,7 @@ const RecordVersion = 1
 // ErrCorrupt is wrapped by errors of records whose bytes do not match a checksum. The message must not be handed out.
 var ErrCorrupt = errors.New("checksum does not match")
 
-// maxHopsBytes and the like bound what a decoder allocates. A head is at most its strings, its headers and some varints.
+// These bound what a decoder allocates. A head is at most its strings, its headers and some varints.
 const (
 	maxHeadBytes     = MaxIDBytes + MaxAgentNameBytes + MaxKeyBytes + MaxHeadersBytes + MaxHeaders*4 + 128
 	maxEnvelopeBytes = 64 + MaxHops*(MaxAgentNameBytes+1)
@@ -48,6 +48,11 @@ func (m *Message) Check() error {
 	}
 	if len(m.Hops) > MaxHops {
 		return fmt.Errorf("%d hops: %w, at most %d", len(m.Hops), ErrName, MaxHops)
+	}
+	for _, hop := range m.Hops {
+		if err := CheckAgent(hop); err != nil {
+			return err
+		}
 	}
 	return m.Headers.Check()
 }
@@ -85,7 +90,7 @@ func appendHead(b []byte, h *Head) []byte {
 func appendEnvelope(b []byte, e *Envelope) []byte {
 	env := make([]byte, 0, 64)
 	env = pack.AppendUvarint(env, uint64(e.Generation))
-	env = pack.AppendUvarint(env, uint64(e.TTLLeft.Milliseconds()))
+	env = pack.AppendUvarint(env, ttlMillis(e.TTLLeft))
 	env = pack.AppendUvarint(env, uint64(len(e.Hops)))
 	for _, hop := range e.Hops {
 		env = pack.AppendString(env, hop)
@@ -93,6 +98,15 @@ func appendEnvelope(b []byte, e *Envelope) []byte {
 	env = pack.AppendUvarint(env, uint64(e.Deliveries))
 	b = pack.AppendString(b, env)
 	return pack.AppendUint32(b, Checksum(env))
+}
+
+// ttlMillis rounds up: 0 stands for no limit, and a message whose limit is nearly or wholly used up must not lose it.
+func ttlMillis(left time.Duration) uint64 {
+	if left == 0 {
+		return 0
+	}
+	left = min(max(left, 1), MaxDuration)
+	return uint64((left + time.Millisecond - 1) / time.Millisecond)
 }
 
 // ParseRecord reads the record of one message and verifies all three checksums. The body shares memory with b; all else is
@@ -103,8 +117,11 @@ func ParseRecord(b []byte) (Message, error) {
 	if err != nil {
 		return Message{}, err
 	}
-	if m.BodyBytes != uint64(len(m.Body)) {
-		return Message{}, fmt.Errorf("%w: body of %d bytes, the head says %d", pack.ErrTruncated, len(m.Body), m.BodyBytes)
+	switch n := uint64(len(m.Body)); {
+	case n < m.BodyBytes:
+		return Message{}, fmt.Errorf("body of %d bytes, the head says %d: %w", n, m.BodyBytes, pack.ErrTruncated)
+	case n > m.BodyBytes:
+		return Message{}, fmt.Errorf("body of %d bytes, the head says %d: %w", n, m.BodyBytes, pack.ErrMalformed)
 	}
 	if Checksum(m.Body) != m.BodySum {
 		return m, fmt.Errorf("body of message %q: %w", clip(m.ID), ErrCorrupt)
@@ -116,7 +133,7 @@ func ParseRecord(b []byte) (Message, error) {
 // receives the record does, and so a byte that rotted here is found there.
 func ReplaceEnvelope(dst, b []byte, e *Envelope) ([]byte, error) {
 	r := pack.NewReader(b)
-	r.Byte()
+	readVersion(r)
 	r.Bytes(maxHeadBytes)
 	r.Uint32()
 	front := len(b) - len(r.Rest())
@@ -133,9 +150,7 @@ func ReplaceEnvelope(dst, b []byte, e *Envelope) ([]byte, error) {
 // ParseFront reads head and envelope of a record and verifies their checksums; the body is returned unverified.
 func ParseFront(b []byte) (Message, error) {
 	r := pack.NewReader(b)
-	if v := r.Byte(); r.Err() == nil && v != RecordVersion {
-		return Message{}, fmt.Errorf("%w: record version %d, this program reads %d", pack.ErrMalformed, v, RecordVersion)
-	}
+	readVersion(r)
 	head := r.Bytes(maxHeadBytes)
 	headSum := r.Uint32()
 	env := r.Bytes(maxEnvelopeBytes)
@@ -161,6 +176,12 @@ func ParseFront(b []byte) (Message, error) {
 	}
 	m.Body = r.Rest()
 	return m, nil
+}
+
+func readVersion(r *pack.Reader) {
+	if v := r.Byte(); v != RecordVersion {
+		r.Failf("version %d, this program reads %d", v, RecordVersion)
+	}
 }
 
 func parseHead(b []byte, h *Head) error {
@@ -198,3 +219,26 @@ func parseEnvelope(b []byte, e *Envelope) error {
 
 // MaxDuration bounds every duration in a record or frame: 100 years, far from overflowing a time.Duration.
 const MaxDuration = 100 * 365 * 24 * time.Hour
+
+// AppendOnward appends to dst the record in b as it leaves agent hop: with hop added to its hops and its deliveries, which
+// count those of one queue, back to zero. Like ReplaceEnvelope it verifies neither head nor body.
+func AppendOnward(dst, b []byte, hop string) ([]byte, error) {
+	r := pack.NewReader(b)
+	r.Byte()
+	r.Bytes(maxHeadBytes)
+	r.Uint32()
+	env, sum := r.Bytes(maxEnvelopeBytes), r.Uint32()
+	if err := r.Err(); err != nil {
+		return dst, fmt.Errorf("record: %w", err)
+	}
+	if Checksum(env) != sum {
+		return dst, fmt.Errorf("record envelope: %w", ErrCorrupt)
+	}
+	var e Envelope
+	if err := parseEnvelope(env, &e); err != nil {
+		return dst, fmt.Errorf("record envelope: %w", err)
+	}
+	e.Hops = append(e.Hops, hop)
+	e.Deliveries = 0
+	return ReplaceEnvelope(dst, b, &e)
+}

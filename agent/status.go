@@ -1,0 +1,121 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"drawbridge/api"
+	"drawbridge/dedupe"
+	"drawbridge/link"
+	"drawbridge/spool"
+)
+
+// Links returns the state of every link, in the order of their names. It does not block.
+func (a *Agent) Links() []api.Link {
+	queued := make(map[string]spool.QueueStats)
+	for _, q := range a.spool.Stats() {
+		queued[q.Name] = q
+	}
+	all := make([]api.Link, 0, len(a.links))
+	for _, l := range a.links {
+		all = append(all, describeLink(l.Status(), queued))
+	}
+	return all
+}
+
+func describeLink(st link.Status, queued map[string]spool.QueueStats) api.Link {
+	l := api.Link{
+		Name:          st.Name,
+		State:         string(st.State),
+		Reason:        st.Reason,
+		Since:         st.Since,
+		Peer:          st.Peer.String(),
+		PeerAgent:     st.PeerAgent,
+		Address:       st.Address,
+		RTTMillis:     float64(st.RTT.Microseconds()) / 1000,
+		Session:       st.Session,
+		Sends:         make([]api.LinkRoute, 0, len(st.Sends)),
+		Receives:      make([]api.LinkReceive, 0, len(st.Receives)),
+		LastError:     st.LastError,
+		ConnectedOver: st.Connections,
+		PacketsSent:   st.PacketsSent,
+		PacketsLost:   st.PacketsLost,
+	}
+	if !st.LastErrorAt.IsZero() {
+		l.LastErrorAt = &st.LastErrorAt
+	}
+	for _, s := range st.Sends {
+		l.Sends = append(l.Sends, describeRoute(st, s, queued[s.From].Messages))
+	}
+	for _, r := range st.Receives {
+		l.Receives = append(l.Receives, api.LinkReceive{
+			Queue:      r.To,
+			Accepted:   r.Accepted,
+			Duplicates: r.Duplicates,
+			Refused:    r.Refused,
+			Window:     shortDuration(dedupe.Window(r.Horizon)),
+		})
+	}
+	return l
+}
+
+// describeRoute says of a route what its link does not say already: why it holds while the link is up, or that there is
+// nothing to do.
+func describeRoute(st link.Status, s link.SendStatus, queued uint64) api.LinkRoute {
+	route := api.LinkRoute{
+		Name:                   s.Name,
+		From:                   s.From,
+		To:                     s.To,
+		State:                  string(st.State),
+		Queued:                 queued,
+		Unanswered:             uint64(s.Unanswered),
+		UnansweredBytes:        uint64(s.UnansweredBytes),
+		OldestUnansweredMillis: s.OldestUnanswered.Milliseconds(),
+		Settled:                s.Settled,
+		Resent:                 s.Resent,
+		Horizon:                "unbounded",
+	}
+	if s.RetryFor > 0 {
+		route.Horizon = shortDuration(s.RetryFor)
+	}
+	switch {
+	case st.State != link.Up && st.State != link.RemoteFull:
+		route.Reason = "the link is " + string(st.State)
+	case s.Held != "":
+		route.State, route.Reason = "held", s.Held
+	case queued == 0:
+		route.Reason = "nothing to send"
+	}
+	return route
+}
+
+// Health returns the agent's verdict on its parts. It does not block.
+func (a *Agent) Health() api.Health {
+	h := api.Health{Ready: true}
+	check := api.HealthCheck{Name: "spool", OK: true, Detail: "commits are durable"}
+	if err := a.spool.Err(); err != nil {
+		h.Ready = false
+		check.OK, check.Detail = false, err.Error()
+	}
+	h.Checks = append(h.Checks, check)
+	for _, l := range a.links {
+		st := l.Status()
+		h.Checks = append(h.Checks, api.HealthCheck{
+			Name:   "link " + st.Name,
+			OK:     st.State == link.Up,
+			Detail: fmt.Sprintf("%s: %s", st.State, st.Reason),
+		})
+	}
+	return h
+}
+
+// shortDuration writes whole hours, minutes and seconds without the zeroes behind them.
+func shortDuration(d time.Duration) string {
+	switch {
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return d.String()
+}

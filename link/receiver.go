@@ -1,0 +1,325 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"drawbridge/message"
+	"drawbridge/message/pack"
+	"drawbridge/protocol"
+	"drawbridge/spool"
+)
+
+// decideBytes bounds what is decided in one transaction.
+const decideBytes = 4 << 20
+
+// receiver is the receiving half of one route in one session: it puts batches that overtook each other back in order and
+// offers them to the spool, which alone decides. It always takes what comes; over its budget it drops the highest numbers,
+// which the sender ships again.
+type receiver struct {
+	s     *session
+	queue string
+	tally *tally
+	wake  chan struct{} // holds at most one value: something may be decidable now
+
+	mu      sync.Mutex // guards what follows; never held over I/O
+	resumed bool
+	pending []arrival // by number, and each number of a stream once
+	bytes   int
+	granted map[message.StreamID]uint64 // the highest number a Credit has named
+}
+
+// arrival is a shipped message that is not decided yet.
+type arrival struct {
+	stream message.StreamID
+	bytes  int
+	rotten error // the record did not parse
+	spool.Arrival
+}
+
+func newReceiver(s *session, queue string) *receiver {
+	return &receiver{
+		s:       s,
+		queue:   queue,
+		tally:   s.link.tallies["receive "+queue],
+		wake:    make(chan struct{}, 1),
+		granted: make(map[message.StreamID]uint64),
+	}
+}
+
+// arrive takes a batch. One of another session is dropped: whatever it says was true in a session that has ended.
+func (s *session) arrive(f *protocol.Ship) {
+	if f.Session != s.id {
+		return
+	}
+	r, ok := s.receivers[f.Queue]
+	if !ok {
+		s.out.put(&protocol.Refused{
+			Answer: s.answer(f.Queue, f.Stream),
+			Scope:  protocol.ScopeRoute,
+			Code:   protocol.CodeNoRight,
+			Text:   fmt.Sprintf("agent %q does not list queue %q under receive of its link %q", s.link.o.Agent, f.Queue, s.link.o.Name),
+		})
+		return
+	}
+	batch := make([]arrival, len(f.Items))
+	for i, item := range f.Items {
+		m, err := message.ParseRecord(item.Record)
+		batch[i] = arrival{stream: f.Stream, bytes: len(item.Record), rotten: err, Arrival: spool.Arrival{
+			Number: item.Number, Prev: item.Prev, Age: item.Age, Message: m,
+		}}
+	}
+	r.take(batch)
+}
+
+func (s *session) answer(queue string, stream message.StreamID) protocol.Answer {
+	return protocol.Answer{Session: s.id, Spool: s.own.Spool, Epoch: s.own.Epoch, Queue: queue, Stream: stream}
+}
+
+// take files a batch among what is pending. A copy of a number replaces the one before: its prev is the newer truth.
+func (r *receiver) take(batch []arrival) {
+	r.mu.Lock()
+	defer notify(r.wake)
+	defer r.mu.Unlock()
+	for _, a := range batch {
+		r.bytes += a.bytes
+	}
+	if n := len(r.pending); n == 0 || r.pending[n-1].Number < batch[0].Number {
+		r.pending = append(r.pending, batch...)
+	} else {
+		for _, a := range batch {
+			r.insert(a)
+		}
+	}
+	for budget := 2 * int(r.s.link.o.CreditBytes); r.bytes > budget && len(r.pending) > 1; {
+		last := len(r.pending) - 1
+		r.bytes -= r.pending[last].bytes
+		r.pending[last] = arrival{}
+		r.pending = r.pending[:last]
+	}
+}
+
+func (r *receiver) insert(a arrival) {
+	at, _ := slices.BinarySearchFunc(r.pending, a.Number, func(e arrival, n uint64) int {
+		switch {
+		case e.Number < n:
+			return -1
+		case e.Number > n:
+			return 1
+		}
+		return 0
+	})
+	for ; at < len(r.pending) && r.pending[at].Number == a.Number; at++ {
+		if r.pending[at].stream == a.stream {
+			r.bytes -= r.pending[at].bytes
+			r.pending[at] = a
+			return
+		}
+	}
+	r.pending = slices.Insert(r.pending, at, a)
+}
+
+// resume notes that the sender has announced the route: what it ships may be decided now.
+func (r *receiver) resume(route protocol.ResumeRoute) {
+	r.tally.horizon.Store(int64(route.Horizon))
+	r.mu.Lock()
+	r.resumed = true
+	r.mu.Unlock()
+	notify(r.wake)
+}
+
+// decide offers the spool what is in order, one transaction at a time, and answers. While a transaction runs the next one
+// gathers, so that under load they grow.
+func (r *receiver) decide(ctx context.Context) error {
+	for {
+		run := r.decidable()
+		if len(run) == 0 {
+			select {
+			case <-r.wake:
+				continue
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		if err := r.decideRun(ctx, run); err != nil {
+			return err
+		}
+	}
+}
+
+// decidable takes off pending a run of one stream whose every message follows, by its prev, on what is admitted or stands
+// before it in the run. The spool looks again; this only keeps early batches from costing a commit each.
+func (r *receiver) decidable() (run []arrival) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.resumed || len(r.pending) == 0 {
+		return nil
+	}
+	frontiers := make(map[message.StreamID]uint64, 2)
+	frontier := func(stream message.StreamID) uint64 {
+		f, ok := frontiers[stream]
+		if !ok {
+			f = r.s.link.store.Frontier(stream, r.queue)
+			frontiers[stream] = f
+		}
+		return f
+	}
+	size, kept := 0, 0
+	for i := range r.pending {
+		a := &r.pending[i]
+		follows := a.Number <= frontier(a.stream) || a.Prev.Number == 0 || a.Prev.Number <= frontier(a.Prev.Stream)
+		if size < decideBytes && follows && (len(run) == 0 || run[0].stream == a.stream) {
+			frontiers[a.stream] = max(frontier(a.stream), a.Number)
+			size += a.bytes
+			run = append(run, *a)
+			if a.rotten == nil {
+				continue
+			}
+			// What follows a rotten record must wait for it: it is refused, and its number stays open.
+			i++
+			kept += copy(r.pending[kept:], r.pending[i:])
+			r.shrink(kept)
+			r.bytes -= size
+			return run
+		}
+		r.pending[kept] = *a
+		kept++
+	}
+	r.shrink(kept)
+	r.bytes -= size
+	return run
+}
+
+func (r *receiver) shrink(n int) {
+	clear(r.pending[n:])
+	r.pending = r.pending[:n]
+}
+
+// decideRun offers one run to the spool and answers what was decided. A rotten record can only be the last of a run.
+func (r *receiver) decideRun(ctx context.Context, run []arrival) error {
+	var rotten *arrival
+	if last := &run[len(run)-1]; last.rotten != nil {
+		rotten, run = last, run[:len(run)-1]
+	}
+	if len(run) > 0 {
+		arrivals := spool.Arrivals{Peer: r.s.link.o.Name, Session: r.s.id, Queue: r.queue, Stream: run[0].stream, Messages: make([]spool.Arrival, len(run))}
+		for i := range run {
+			arrivals.Messages[i] = run[i].Arrival
+		}
+		decisions, err := r.s.link.store.Accept(ctx, arrivals)
+		if err != nil {
+			return fmt.Errorf("accept %d messages into queue %q: %w", len(run), r.queue, err)
+		}
+		r.answer(run, decisions)
+	}
+	if rotten != nil {
+		r.refuse(*rotten, rotten.rotten)
+	}
+	return nil
+}
+
+// answer says what was decided: consecutive numbers of one verdict as one range, refusals one by one. Even a duplicate is
+// answered: the first answer may be lost.
+func (r *receiver) answer(run []arrival, decisions []spool.Decision) {
+	stream := run[0].stream
+	var ranges []protocol.AcceptedRange
+	flush := func() {
+		if len(ranges) > 0 {
+			r.s.out.put(&protocol.Accepted{Answer: r.s.answer(r.queue, stream), Ranges: ranges})
+			ranges = nil
+		}
+	}
+	var early []arrival
+	for i, d := range decisions {
+		number := run[i].Number
+		switch d.Verdict {
+		case message.Undecided:
+			early = append(early, run[i])
+		case message.Refused:
+			r.refuse(run[i], d.Refusal)
+		default:
+			r.count(d.Verdict)
+			if n := len(ranges); n > 0 && ranges[n-1].Verdict == d.Verdict && ranges[n-1].Last+1 == number {
+				ranges[n-1].Last = number
+				continue
+			}
+			if len(ranges) == protocol.MaxAcceptedRanges {
+				flush()
+			}
+			ranges = append(ranges, protocol.AcceptedRange{Range: message.Range{First: number, Last: number}, Verdict: d.Verdict})
+		}
+	}
+	flush()
+	r.grant(stream)
+	r.putBack(early)
+}
+
+func (r *receiver) count(v message.Verdict) {
+	if v == message.Accepted {
+		r.tally.accepted.Add(1)
+	} else {
+		r.tally.duplicates.Add(1)
+	}
+}
+
+// putBack keeps what the spool found too early; it is offered again when the next batch arrives.
+func (r *receiver) putBack(early []arrival) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, a := range early {
+		r.bytes += a.bytes
+		r.insert(a)
+	}
+}
+
+// grant raises the credit of a stream when half of what was granted is used.
+func (r *receiver) grant(stream message.StreamID) {
+	o := r.s.link.o
+	through := r.s.link.store.Frontier(stream, r.queue) + o.CreditMessages
+	r.mu.Lock()
+	raise := through >= r.granted[stream]+o.CreditMessages/2
+	if raise {
+		r.granted[stream] = through
+	}
+	r.mu.Unlock()
+	if raise {
+		r.s.out.put(&protocol.Credit{Session: r.s.id, Queue: r.queue, Stream: stream, Through: through, Bytes: o.CreditBytes})
+	}
+}
+
+// refuse answers what was not stored, with the reach of its cause: the message's own fault, or the route's state.
+func (r *receiver) refuse(a arrival, cause error) {
+	r.tally.refused.Add(1)
+	f := &protocol.Refused{Answer: r.s.answer(r.queue, a.stream), Text: cause.Error()}
+	f.Scope, f.Code = scopeOf(cause)
+	if f.Scope == protocol.ScopeMessage {
+		f.Range = message.Range{First: a.Number, Last: a.Number}
+	}
+	r.s.out.put(f)
+}
+
+// scopeOf translates a refusal of the spool into the words of the wire.
+func scopeOf(cause error) (protocol.Scope, protocol.Code) {
+	switch {
+	case errors.Is(cause, message.ErrCorrupt):
+		return protocol.ScopeMessage, protocol.CodeCorrupt
+	case errors.Is(cause, spool.ErrConflict):
+		return protocol.ScopeMessage, protocol.CodeIDConflict
+	case errors.Is(cause, spool.ErrTooLarge):
+		return protocol.ScopeMessage, protocol.CodeTooLarge
+	case errors.Is(cause, spool.ErrLoop):
+		return protocol.ScopeMessage, protocol.CodeLoop
+	case isMalformed(cause), errors.Is(cause, spool.ErrMalformed):
+		return protocol.ScopeMessage, protocol.CodeMalformed
+	case errors.Is(cause, spool.ErrNoQueue):
+		return protocol.ScopeRoute, protocol.CodeUnknownQueue
+	}
+	return protocol.ScopeRoute, protocol.CodeStorage
+}
+
+func isMalformed(err error) bool {
+	return errors.Is(err, pack.ErrMalformed) || errors.Is(err, pack.ErrTruncated)
+}

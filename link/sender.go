@@ -1,0 +1,332 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"drawbridge/link/flow"
+	"drawbridge/message"
+	"drawbridge/protocol"
+	"drawbridge/spool"
+)
+
+// markAhead is how far the shipped mark runs ahead of what is offered: one commit pays for that many messages.
+const markAhead = 8192
+
+// loadAtLeast keeps the loader from reading the spool for a handful of messages while there is much to ship.
+const loadAtLeast = 256
+
+// sender is the sending half of one route in one session. It starts from what the spool holds: what was answered but not
+// settled before the last session ended is shipped again and answered as a duplicate.
+type sender struct {
+	Send
+	s     *session
+	route spool.Route
+	tally *tally
+	// room and settled hold a value when there may be more to load or to settle.
+	room, settled chan struct{}
+
+	mu       sync.Mutex // guards what follows; never held over I/O
+	lanes    []*lane    // highest priority first
+	answered map[uint8][]message.Range
+}
+
+// lane is the messages of one priority.
+type lane struct {
+	priority uint8
+	flow     *flow.Lane
+}
+
+func newSender(s *session, send Send) *sender {
+	return &sender{
+		Send:     send,
+		s:        s,
+		route:    spool.Route{Queue: send.From, Name: send.Name},
+		tally:    s.link.tallies["send "+send.Name],
+		room:     make(chan struct{}, 1),
+		settled:  make(chan struct{}, 1),
+		answered: make(map[uint8][]message.Range),
+	}
+}
+
+// load offers the flow what the spool holds, in order, and keeps the shipped mark ahead of it.
+func (snd *sender) load(ctx context.Context) error {
+	ready, stop := snd.s.link.store.Watch(snd.From)
+	defer stop()
+	for {
+		more, err := snd.loadOnce(ctx)
+		if err != nil {
+			return fmt.Errorf("load queue %q for route %q: %w", snd.From, snd.Name, err)
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-ready:
+		case <-snd.room:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (snd *sender) loadOnce(ctx context.Context) (more bool, err error) {
+	store := snd.s.link.store
+	for _, priority := range store.Lanes(snd.route) {
+		ln := snd.lane(priority)
+		snd.mu.Lock()
+		after, room := ln.flow.Last(), ln.flow.Room()
+		snd.mu.Unlock()
+		if room < loadAtLeast {
+			continue
+		}
+		held, err := store.Held(ctx, snd.route, priority, after, room)
+		if err != nil {
+			return false, err
+		}
+		if len(held) == 0 {
+			continue
+		}
+		// Not durable, not shipped: after a crash nobody could tell a shipped message from one that may still expire.
+		last := held[len(held)-1].Number
+		if store.MarkOf(snd.route, priority) < last {
+			if err := store.Mark(ctx, snd.route, priority, last+markAhead); err != nil {
+				return false, err
+			}
+		}
+		items := make([]flow.Item, len(held))
+		for i, h := range held {
+			items[i] = flow.Item{Place: h.Place, Bytes: h.Bytes}
+		}
+		snd.mu.Lock()
+		ln.flow.Offer(items)
+		snd.mu.Unlock()
+		snd.s.shippers.wake()
+		more = more || len(held) == room
+	}
+	return more, nil
+}
+
+// lane returns the lane of that priority, made if there was none yet.
+func (snd *sender) lane(priority uint8) *lane {
+	snd.mu.Lock()
+	defer snd.mu.Unlock()
+	at := 0
+	for _, ln := range snd.lanes {
+		if ln.priority == priority {
+			return ln
+		}
+		if ln.priority > priority {
+			at++
+		}
+	}
+	ln := &lane{priority: priority, flow: flow.NewLane(flow.Options{})}
+	ln.flow.Begin(time.Now(), flow.Grant{Bytes: snd.s.peer.limits.CreditBytes, Messages: snd.s.peer.limits.CreditMessages})
+	snd.lanes = append(snd.lanes[:at:at], append([]*lane{ln}, snd.lanes[at:]...)...)
+	return ln
+}
+
+// job is a batch on its way to a connection.
+type job struct {
+	snd      *sender
+	priority uint8
+	batch    flow.Batch
+}
+
+// next takes the next batch to ship over connection via, or says when to ask again.
+func (snd *sender) next(now time.Time, via int) (*job, time.Time) {
+	snd.mu.Lock()
+	defer snd.mu.Unlock()
+	var wake time.Time
+	for _, ln := range snd.lanes {
+		if b, ok := ln.flow.Next(now, via); ok {
+			snd.tally.resent.Add(uint64(b.Resent))
+			notify(snd.room)
+			return &job{snd, ln.priority, b}, time.Time{}
+		}
+		if at := ln.flow.Wake(); !at.IsZero() && (wake.IsZero() || at.Before(wake)) {
+			wake = at
+		}
+	}
+	return nil, wake
+}
+
+// ship writes the batch as one Ship on a stream of its own.
+func (j *job) ship(ctx context.Context, conn Conn) error {
+	snd := j.snd
+	numbers := make([]uint64, len(j.batch.Items))
+	for i, item := range j.batch.Items {
+		numbers[i] = item.Number
+	}
+	records, err := snd.s.link.store.Fetch(ctx, snd.route, j.priority, numbers)
+	if err != nil {
+		err = fmt.Errorf("fetch %d messages of queue %q: %w", len(numbers), snd.From, err)
+		snd.s.end(err)
+		return err
+	}
+	f, err := j.frame(records)
+	if err != nil {
+		snd.s.end(err)
+		return err
+	}
+	if len(f.Items) == 0 {
+		return nil // all were settled while the batch was built
+	}
+	stream, err := conn.OpenUniStream(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := stream.Write(protocol.Append(nil, f)); err != nil {
+		stream.Reset()
+		return err
+	}
+	return stream.Close()
+}
+
+// frame builds the Ship. A record that is gone was settled by an answer that came while the batch was built.
+func (j *job) frame(records []spool.Record) (*protocol.Ship, error) {
+	snd := j.snd
+	f := &protocol.Ship{Session: snd.s.id, Route: snd.Name, Queue: snd.To, Stream: j.batch.Stream, Items: make([]protocol.Shipment, 0, len(records))}
+	var size int
+	for _, r := range records {
+		size += len(r.Bytes) + 80
+	}
+	buf := make([]byte, 0, size)
+	next := 0
+	for _, item := range j.batch.Items {
+		if next == len(records) {
+			break
+		}
+		r := records[next]
+		if r.Number != item.Number {
+			continue
+		}
+		next++
+		start := len(buf)
+		var err error
+		if buf, err = message.AppendOnward(buf, r.Bytes, snd.s.link.o.Agent); err != nil {
+			return nil, fmt.Errorf("message %d of queue %q: %w", r.Number, snd.From, err)
+		}
+		f.Items = append(f.Items, protocol.Shipment{
+			Number: item.Number,
+			Prev:   item.Prev,
+			Age:    r.Age.Truncate(time.Millisecond),
+			Record: buf[start:len(buf):len(buf)],
+		})
+	}
+	return f, nil
+}
+
+// accepted ends what the far side has answered, and hands it to settle.
+func (snd *sender) accepted(now time.Time, stream message.StreamID, ranges []protocol.AcceptedRange) {
+	plain := make([]message.Range, len(ranges))
+	for i, r := range ranges {
+		plain[i] = r.Range
+	}
+	snd.mu.Lock()
+	for _, ln := range snd.lanes {
+		before := ln.flow.Stats().Answered
+		settle := ln.flow.Answered(now, stream, plain)
+		snd.tally.settled.Add(ln.flow.Stats().Answered - before)
+		snd.answered[ln.priority] = append(snd.answered[ln.priority], settle...)
+	}
+	snd.mu.Unlock()
+	notify(snd.settled)
+	notify(snd.room)
+}
+
+// settle ends answered messages in the spool. It takes all that was answered while the commit before it ran.
+func (snd *sender) settle(ctx context.Context) error {
+	for {
+		select {
+		case <-snd.settled:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		snd.mu.Lock()
+		answered := snd.answered
+		snd.answered = make(map[uint8][]message.Range)
+		snd.mu.Unlock()
+		for priority, ranges := range answered {
+			if err := snd.s.link.store.SettleRoute(ctx, snd.route, priority, ranges); err != nil {
+				return fmt.Errorf("settle queue %q on route %q: %w", snd.From, snd.Name, err)
+			}
+		}
+	}
+}
+
+// refused holds the route, or holds it at one message, until a probe is answered.
+func (snd *sender) refused(now time.Time, f *protocol.Refused) {
+	reason := holdReason(f)
+	snd.mu.Lock()
+	held := ""
+	for _, ln := range snd.lanes {
+		held, _ = ln.flow.Held()
+		if f.Scope == protocol.ScopeMessage {
+			ln.flow.Refused(now, f.Stream, f.Range, reason)
+		} else {
+			ln.flow.Hold(now, reason)
+		}
+	}
+	snd.mu.Unlock()
+	if held != reason {
+		snd.s.link.log.Warn("route held", "route", snd.Name, "queue", snd.From, "to", snd.To, "reason", reason)
+	}
+}
+
+func (snd *sender) credit(f *protocol.Credit) {
+	snd.mu.Lock()
+	defer snd.mu.Unlock()
+	for _, ln := range snd.lanes {
+		ln.flow.Credit(f.Stream, f.Through, f.Bytes)
+	}
+}
+
+// lost makes what a connection carried unanswered ready to be shipped again.
+func (snd *sender) lost(via int) {
+	snd.mu.Lock()
+	defer snd.mu.Unlock()
+	for _, ln := range snd.lanes {
+		ln.flow.Lost(via)
+	}
+}
+
+func (snd *sender) unanswered() (n int) {
+	snd.mu.Lock()
+	defer snd.mu.Unlock()
+	for _, ln := range snd.lanes {
+		m, _, _ := ln.flow.Unanswered()
+		n += m
+	}
+	return n
+}
+
+func (snd *sender) describe(row *SendStatus, now time.Time) {
+	snd.mu.Lock()
+	defer snd.mu.Unlock()
+	for _, ln := range snd.lanes {
+		messages, bytes, oldest := ln.flow.Unanswered()
+		row.Unanswered += messages
+		row.UnansweredBytes += bytes
+		if messages > 0 {
+			row.OldestUnanswered = max(row.OldestUnanswered, now.Sub(oldest))
+		}
+		if reason, ok := ln.flow.Held(); ok {
+			row.Held = reason
+		}
+	}
+}
+
+// holdReason puts a refusal into one line: the stable code, then the peer's words.
+func holdReason(f *protocol.Refused) string {
+	if f.Scope == protocol.ScopeMessage {
+		return fmt.Sprintf("%s: message %d: %s", f.Code, f.Range.First, f.Text)
+	}
+	return fmt.Sprintf("%s: %s", f.Code, f.Text)
+}
+
+// cutHold takes a hold reason apart again.
+func cutHold(reason string) (code, text string, ok bool) { return strings.Cut(reason, ": ") }

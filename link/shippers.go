@@ -1,0 +1,220 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"drawbridge/protocol"
+)
+
+// readersPerConn bounds how many batches of one connection are read at the same moment, and with it the memory a peer can
+// fill with halves of batches. Streams beyond it wait inside the connection's flow control.
+const readersPerConn = 32
+
+// shippers are the connections of a session and the workers that ship over them: one worker a connection, so that a
+// connection whose window is full takes no batch away from one whose is not.
+type shippers struct {
+	s *session
+	// shipped holds a value when something has left since keepAlive looked: now an answer is awaited.
+	shipped chan struct{}
+
+	wg      sync.WaitGroup
+	mu      sync.Mutex // guards what follows; never held over I/O
+	workers map[int]*worker
+	nextVia int
+	turn    int // the sender that is asked first next time, so that no queue starves another
+	stopped bool
+	closed  bool
+}
+
+// worker ships over one connection.
+type worker struct {
+	via  int
+	conn Conn
+	wake chan struct{} // holds at most one value
+}
+
+func newShippers(s *session) *shippers {
+	return &shippers{s: s, shipped: make(chan struct{}, 1), workers: make(map[int]*worker)}
+}
+
+// carry uses a connection for batches both ways until it or the session ends. Whatever was shipped over it and not
+// answered is shipped again over another one.
+func (s *session) carry(conn Conn) {
+	sh := s.shippers
+	w, ok := sh.add(conn)
+	if !ok {
+		conn.Close(closeCode(superseded), "the session has ended")
+		return
+	}
+	defer sh.wg.Done()
+	g, ctx := errgroup.WithContext(s.ctx)
+	stop := context.AfterFunc(s.ctx, func() { conn.Close(closeCode(byeCode(context.Cause(s.ctx))), context.Cause(s.ctx).Error()) })
+	g.Go(func() error { return sh.ship(ctx, w) })
+	g.Go(func() error { return s.receive(ctx, conn) })
+	g.Go(func() error {
+		select {
+		case <-conn.Done():
+			return conn.Err()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	_ = g.Wait()
+	stop()
+	sh.remove(w)
+	for _, snd := range s.senders {
+		snd.lost(w.via)
+	}
+	sh.wake()
+}
+
+func (sh *shippers) add(conn Conn) (*worker, bool) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.closed {
+		return nil, false
+	}
+	sh.wg.Add(1)
+	sh.nextVia++
+	w := &worker{via: sh.nextVia, conn: conn, wake: make(chan struct{}, 1)}
+	sh.workers[w.via] = w
+	return w, true
+}
+
+func (sh *shippers) remove(w *worker) {
+	sh.mu.Lock()
+	delete(sh.workers, w.via)
+	sh.mu.Unlock()
+}
+
+// closeAll closes every connection; add refuses from then on.
+func (sh *shippers) closeAll(code uint64, text string) {
+	sh.mu.Lock()
+	sh.closed = true
+	sh.mu.Unlock()
+	for _, c := range sh.conns() {
+		c.Close(code, text)
+	}
+}
+
+func (sh *shippers) wait() { sh.wg.Wait() }
+
+func (sh *shippers) conns() (all []Conn) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for _, w := range sh.workers {
+		all = append(all, w.conn)
+	}
+	return all
+}
+
+// wake tells the workers that something may be shipped that could not be before.
+func (sh *shippers) wake() {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for _, w := range sh.workers {
+		notify(w.wake)
+	}
+}
+
+// stop lets no further batch leave.
+func (sh *shippers) stop() {
+	sh.mu.Lock()
+	sh.stopped = true
+	sh.mu.Unlock()
+}
+
+// ship takes batches and writes them until the connection fails or the session ends.
+func (sh *shippers) ship(ctx context.Context, w *worker) error {
+	t := time.NewTimer(0)
+	defer t.Stop()
+	for {
+		job, wake := sh.next(w)
+		if job != nil {
+			if err := job.ship(ctx, w.conn); err != nil {
+				return err
+			}
+			continue
+		}
+		if !wake.IsZero() {
+			t.Reset(max(time.Until(wake), time.Millisecond))
+		}
+		select {
+		case <-w.wake:
+		case <-t.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// next takes the next batch for w, asking the senders in turn, or says when to ask again. The control connection carries
+// batches only while there is no other: its window must stay open for answers and heartbeats.
+func (sh *shippers) next(w *worker) (*job, time.Time) {
+	sh.mu.Lock()
+	idle := sh.stopped || (w.conn == sh.s.conn && len(sh.workers) > 1)
+	first := sh.turn
+	sh.turn++
+	sh.mu.Unlock()
+	if idle {
+		return nil, time.Time{}
+	}
+	now := time.Now()
+	var wake time.Time
+	for i := range sh.s.senders {
+		snd := sh.s.senders[(first+i)%len(sh.s.senders)]
+		job, at := snd.next(now, w.via)
+		if job != nil {
+			notify(sh.shipped)
+			return job, time.Time{}
+		}
+		if !at.IsZero() && (wake.IsZero() || at.Before(wake)) {
+			wake = at
+		}
+	}
+	return nil, wake
+}
+
+// receive reads batches off a connection until it fails.
+func (s *session) receive(ctx context.Context, conn Conn) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readersPerConn + 1)
+	g.Go(func() error {
+		for {
+			stream, err := conn.AcceptUniStream(ctx)
+			if err != nil {
+				return err
+			}
+			g.Go(func() error { return s.readBatch(stream, conn) })
+		}
+	})
+	return g.Wait()
+}
+
+// readBatch reads the one Ship of a stream. A stream that breaks off is nothing: its batch comes again. One that does not
+// hold a Ship is a peer that speaks another language, and ends the session.
+func (s *session) readBatch(stream ReceiveStream, conn Conn) error {
+	f, err := protocol.NewReader(stream, s.link.o.MaxMessageBytes).Next()
+	stream.Stop()
+	if err != nil {
+		if isMalformed(err) {
+			err = fmt.Errorf("batch from %s: %w", conn.RemoteAddr(), err)
+			s.end(err)
+			return err
+		}
+		return nil
+	}
+	ship, ok := f.(*protocol.Ship)
+	if !ok {
+		err := fmt.Errorf("%s sent %s where a batch was due", conn.RemoteAddr(), f.Type())
+		s.end(err)
+		return err
+	}
+	s.arrive(ship)
+	return nil
+}

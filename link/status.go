@@ -1,0 +1,249 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"drawbridge/message"
+	"drawbridge/protocol"
+)
+
+// State is one word for how a link is. The same words stand in API, command line and log.
+type State string
+
+const (
+	// Connecting: no session is in force, or the one in force was not answered yet.
+	Connecting State = "connecting"
+	// Up: answers come back.
+	Up State = "up"
+	// Stalled: a session is in force, something waits for an answer, and nothing is heard.
+	Stalled State = "stalled"
+	// RemoteFull: the peer has no room for a route's messages.
+	RemoteFull State = "remote-full"
+	// Refused: one of both sides refuses the other: wrong key or wrong version.
+	Refused State = "refused"
+	// Draining: the agent is shutting down.
+	Draining State = "draining"
+)
+
+// Status is a link as of now, for people and their tools.
+type Status struct {
+	Name   string
+	State  State
+	Reason string
+	Since  time.Time
+	// Peer is the pin that the peer proved, or must prove; PeerAgent its name once it has said so.
+	Peer      Pin
+	PeerAgent string
+	Address   string
+	Session   string
+	RTT       time.Duration
+	// Connections counts those of the session, control included; the packet counts are sums over them.
+	Connections              int
+	PacketsSent, PacketsLost uint64
+	LastError                string
+	LastErrorAt              time.Time
+	Sends                    []SendStatus
+	Receives                 []ReceiveStatus
+}
+
+// SendStatus is one route out.
+type SendStatus struct {
+	Send
+	// Held says why nothing is shipped although the link is up; empty if nothing hinders.
+	Held             string
+	Unanswered       int
+	UnansweredBytes  int
+	OldestUnanswered time.Duration
+	Settled, Resent  uint64
+}
+
+// ReceiveStatus is one route in, counted since the agent started.
+type ReceiveStatus struct {
+	Receive
+	// Horizon is the longest the peer may retry a message, as it has announced; 0 for without end or not yet announced.
+	Horizon                       time.Duration
+	Accepted, Duplicates, Refused uint64
+}
+
+// tally counts what a route has done since the agent started, over all sessions.
+type tally struct {
+	settled, resent               atomic.Uint64
+	horizon                       atomic.Int64 // nanoseconds, of a route in
+	accepted, duplicates, refused atomic.Uint64
+}
+
+// status is what a link last said of itself.
+type status struct {
+	mu          sync.Mutex
+	state       State
+	reason      string
+	since       time.Time
+	downSince   time.Time
+	attempts    int
+	upSession   message.SessionID // the session that was last up
+	peerAgent   string
+	address     string
+	lastError   string
+	lastErrorAt time.Time
+}
+
+func newStatus(now time.Time) *status {
+	return &status{state: Connecting, reason: "starting", since: now, downSince: now}
+}
+
+// set changes state and reason and reports whether the state is another one now.
+func (s *status) set(state State, reason string, now time.Time) (was State, changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was = s.state
+	if was == Draining {
+		return was, false // the last word
+	}
+	if was != state {
+		s.since = now
+	}
+	s.state, s.reason = state, reason
+	return was, was != state
+}
+
+// Status returns the link as of now. It does not block.
+func (l *Link) Status() Status {
+	now := time.Now()
+	st := Status{Name: l.o.Name, Peer: l.o.Pins[0]}
+	s, _ := l.current()
+	l.status.mu.Lock()
+	st.State, st.Reason, st.Since = l.status.state, l.status.reason, l.status.since
+	st.PeerAgent, st.Address = l.status.peerAgent, l.status.address
+	st.LastError, st.LastErrorAt = l.status.lastError, l.status.lastErrorAt
+	l.status.mu.Unlock()
+	if s != nil {
+		st.Peer, st.Session = s.conn.Peer(), s.id.String()
+		st.Connections, st.RTT, st.PacketsSent, st.PacketsLost = s.transport()
+	}
+	for _, send := range l.o.Sends {
+		t := l.tallies["send "+send.Name]
+		row := SendStatus{Send: send, Settled: t.settled.Load(), Resent: t.resent.Load()}
+		if s != nil {
+			s.describe(&row, now)
+		}
+		st.Sends = append(st.Sends, row)
+	}
+	for _, r := range l.o.Receives {
+		t := l.tallies["receive "+r.To]
+		st.Receives = append(st.Receives, ReceiveStatus{Receive: r, Horizon: time.Duration(t.horizon.Load()), Accepted: t.accepted.Load(), Duplicates: t.duplicates.Load(), Refused: t.refused.Load()})
+	}
+	if st.State == Up {
+		for _, row := range st.Sends {
+			if code, _, ok := cutHold(row.Held); ok && code == string(protocol.CodeRemoteFull) {
+				st.State, st.Reason = RemoteFull, fmt.Sprintf("queue %q: %s", row.To, row.Held)
+			}
+		}
+	}
+	return st
+}
+
+// up notes that the session's answers come back.
+func (l *Link) up(s *session) {
+	if inForce, _ := l.current(); inForce != s {
+		return
+	}
+	now := time.Now()
+	l.status.mu.Lock()
+	downFor, attempts, again := now.Sub(l.status.downSince), l.status.attempts, l.status.upSession == s.id
+	l.status.attempts, l.status.upSession = 0, s.id
+	l.status.mu.Unlock()
+	if _, changed := l.status.set(Up, "answers come back", now); !changed && again {
+		return
+	}
+	l.wasUp.Store(true)
+	if again {
+		l.log.Info("link heard again", "peer", s.peer.agent, "address", s.conn.RemoteAddr())
+		return
+	}
+	l.log.Info("link up", "peer", s.peer.agent, "address", s.conn.RemoteAddr(), "session", s.id, "down_for", downFor.Round(time.Millisecond), "attempts", attempts)
+}
+
+// down notes that the session has ended.
+func (l *Link) down(cause error) {
+	now := time.Now()
+	l.status.mu.Lock()
+	l.status.downSince = now
+	l.status.lastError, l.status.lastErrorAt = cause.Error(), now
+	l.status.mu.Unlock()
+	reason := "the session has ended: " + cause.Error()
+	if len(l.o.Addresses) == 0 {
+		reason += "; waiting for the peer to dial: no addresses are configured here"
+	}
+	if _, changed := l.status.set(Connecting, reason, now); changed {
+		l.log.Warn("link down", "peer", l.peerAgent(), "error", cause)
+	}
+}
+
+// stall notes that nothing is heard though something waits for an answer.
+func (l *Link) stall(s *session, silent time.Duration, unanswered int) {
+	now := time.Now()
+	reason := fmt.Sprintf("nothing heard from %s for %s", s.conn.RemoteAddr(), silent.Round(100*time.Millisecond))
+	if unanswered > 0 {
+		reason += fmt.Sprintf(" while %d messages wait for an answer", unanswered)
+	}
+	if len(l.o.Addresses) > 0 {
+		reason += "; dialling anew"
+	} else {
+		reason += "; waiting for the peer to dial: no addresses are configured here"
+	}
+	l.status.mu.Lock()
+	if l.status.state != Stalled {
+		l.status.downSince = now.Add(-silent)
+	}
+	l.status.mu.Unlock()
+	if _, changed := l.status.set(Stalled, reason, now); changed {
+		l.log.Warn("link stalled", "peer", s.peer.agent, "address", s.conn.RemoteAddr(), "silent", silent.Round(time.Millisecond), "unanswered", unanswered)
+	}
+}
+
+// note keeps an error of a dial or a handshake. It logs only when the state changes: a link that is down for a week writes
+// one line, not two million.
+func (l *Link) note(err error) {
+	now := time.Now()
+	l.status.mu.Lock()
+	l.status.attempts++
+	l.status.lastError, l.status.lastErrorAt = err.Error(), now
+	state, attempts, downFor := l.status.state, l.status.attempts, now.Sub(l.status.downSince)
+	l.status.mu.Unlock()
+	if isRefusal(err) {
+		if _, changed := l.status.set(Refused, err.Error(), now); changed {
+			l.log.Error("link refused", "error", err)
+		}
+		return
+	}
+	if state == Stalled || state == Up {
+		return // the session in force says more
+	}
+	reason := fmt.Sprintf("no answer for %s, %d attempts; last error: %s", downFor.Round(time.Second), attempts, err)
+	if was, _ := l.status.set(Connecting, reason, now); attempts == 1 || was == Refused {
+		l.log.Warn("link connecting", "error", err)
+	}
+}
+
+// noteAddress keeps who and where the peer is, for as long as the link is down too.
+func (l *Link) noteAddress(s *session) {
+	l.status.mu.Lock()
+	defer l.status.mu.Unlock()
+	l.status.peerAgent, l.status.address = s.peer.agent, s.conn.RemoteAddr()
+}
+
+func (l *Link) peerAgent() string {
+	l.status.mu.Lock()
+	defer l.status.mu.Unlock()
+	return l.status.peerAgent
+}
+
+// isRefusal tells errors that only an operator can mend from those that time mends.
+func isRefusal(err error) bool {
+	var refused *refusedError
+	return errors.Is(err, ErrIdentity) || errors.As(err, &refused)
+}
