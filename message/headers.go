@@ -53,7 +53,7 @@ func (h Headers) Check() error {
 		return fmt.Errorf("%d bytes of headers: %w, at most %d", n, ErrName, MaxHeadersBytes)
 	}
 	for i, e := range h {
-		if !headerPattern.MatchString(e.Name) {
+		if !spell(e.Name, MaxHeaderNameBytes, headerBytes, headerBytes) {
 			return fmt.Errorf("header name %q: %w, use a lower-case token of 1 to %d bytes", clip(e.Name), ErrName, MaxHeaderNameBytes)
 		}
 		if i > 0 && h[i-1].Name >= e.Name {
