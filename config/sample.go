@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Sample returns a commented file to begin with. It is valid as it stands; the link is an example in comments, because only
+// the operator knows the peer.
+func Sample(agent string, paths Paths) string {
+	return fmt.Sprintf(sample, scalarText(agent), scalarText(paths.DataDir), scalarText(paths.API))
+}
+
+// scalarText writes text so that reading gives it back, whatever it holds.
+func scalarText(text string) string {
+	plain := strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") == ""
+	if plain && text != "" && text[0] != '-' && text[0] != '.' {
+		return text
+	}
+	return strconv.Quote(strings.ReplaceAll(text, "$", "$$"))
+}
+
+const sample = `# The configuration of one drawbridge agent. "drawbridge config check" tells every mistake in it, "drawbridge run" starts it.
+# Durations: 30s, 5m, 72h, 1d12h, 2w. Sizes: 512B, 64KiB, 1MiB, 2GiB. A value may hold ${VARIABLE} or ${VARIABLE:-default}.
+
+# The name that messages stored here carry for good. Each agent has its own.
+agent: %s
+
+# Where the queues and this agent's identity lie. One agent has one directory.
+data_dir: %s
+
+listen:
+  # The UDP port for other agents. Without it this agent only dials. "[::]:4747" listens on all addresses, IPv4 and IPv6.
+  # link: "[::]:4747"
+
+  # The Unix socket for local programs and for this command line.
+  api: %s
+
+# What holds for every queue that does not say otherwise.
+defaults:
+  # How long a consumer may keep a message before it is handed out again.
+  visibility_timeout: 30s
+  # max_message_bytes: 1MiB
+
+queues:
+  # Messages that go to the other host. A queue with a route gives nothing to local consumers.
+  orders: {}
+  # Messages that come from the other host.
+  refunds: { visibility_timeout: 2m }
+
+# One entry per peer. Put the two hosts' entries side by side: what one sends, the other must receive.
+# links:
+#   nyc:
+#     # What "drawbridge identity show" prints on the other host.
+#     peer_id: ABCD-EFGH-IJKL-MNOP-QRST-UVWX-YZ23-4567-ABCD-EFGH-IJKL-MNOP-QRSA
+#     # Where to dial it. Without addresses this side waits to be dialled, and needs listen.link.
+#     addresses: [nyc-1.example.net:4747, 203.0.113.9:4747]
+#     # Our queue, the queue there, and how long one message may be retried. Without retry_for: without end.
+#     send:
+#       - { from: orders, to: orders, retry_for: 72h }
+#     # Our queues that the peer may put messages into.
+#     receive:
+#       - { to: refunds }
+
+# The memory that holds the ids of what was accepted lately.
+# ledger_memory: 64MiB
+
+# log:
+#   level: info     # trace, debug, info, warn, error
+#   format: text    # text, json
+
+# How long SIGTERM lets messages on the way be answered.
+# shutdown_grace: 30s
+`

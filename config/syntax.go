@@ -1,0 +1,159 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// document returns the file's one mapping. It is whole unless a part of the file could not be read, which is reported; then
+// the mapping holds the rest, and checks that compare one part with another would only guess.
+func (r *reader) document() (root node, whole bool) {
+	file, err := r.parse(r.source.text)
+	if err != nil {
+		return r.sections(err), false
+	}
+	var bodies []node
+	for _, doc := range file.Docs {
+		if directive, ok := doc.Body.(*ast.DirectiveNode); ok {
+			r.report(r.source.placeOf(directive.GetToken(), ""), "directives (%%) are not supported")
+			continue
+		}
+		if doc.Body != nil {
+			bodies = append(bodies, r.tree(doc.Body, place{}))
+		}
+	}
+	switch {
+	case len(bodies) == 0:
+		r.report(place{}, "the file is empty; `drawbridge init` writes one to begin with")
+		return node{}, false
+	case len(bodies) > 1:
+		r.report(bodies[1].place, "the file holds a second document; write everything in one, without ---")
+		return bodies[0], false
+	case bodies[0].kind != mapping:
+		r.report(bodies[0].place, "want lines of the form `key: value`, got %s", bodies[0].kind)
+		return node{}, false
+	}
+	return bodies[0], true
+}
+
+// sections reads a file with a syntax error one top-level key after the other, so that an error in one does not hide those
+// of the others.
+func (r *reader) sections(first error) (root node) {
+	root.kind = mapping
+	reported := len(r.problems)
+	for _, text := range r.source.sections() {
+		file, err := r.parse(text)
+		if err != nil {
+			r.syntaxError(err)
+			continue
+		}
+		for _, doc := range file.Docs {
+			if body := doc.Body; body != nil {
+				n := r.tree(body, place{})
+				if n.kind != mapping {
+					r.report(n.place, "want a line of the form `key: value`")
+				}
+				root.entries = append(root.entries, n.entries...)
+			}
+		}
+	}
+	if len(r.problems) == reported {
+		r.syntaxError(first)
+	}
+	return root
+}
+
+// sections returns the file once for each line that begins with a word, with all but that line and the indented ones below
+// it left blank, so that places stay true.
+func (s *source) sections() []string {
+	lines := strings.Split(s.text, "\n")
+	begins := func(line string) bool {
+		return line != "" && !strings.ContainsAny(line[:1], " \t#-]},")
+	}
+	var sections []string
+	for from := 0; from < len(lines); {
+		to := from + 1
+		for to < len(lines) && !begins(lines[to]) {
+			to++
+		}
+		sections = append(sections, strings.Repeat("\n", from)+strings.Join(lines[from:to], "\n"))
+		from = to
+	}
+	return sections
+}
+
+// maxNesting is how deep a line may nest. The parser's time and memory grow with the square of it; this version's
+// configuration nests to five.
+const maxNesting = 20
+
+// parse runs the YAML parser within bounds.
+func (r *reader) parse(text string) (file *ast.File, err error) {
+	tokens := lexer.Tokenize(text)
+	if len(tokens) > maxTokens {
+		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("the file has more than %d words and signs", maxTokens), Token: tokens[maxTokens]}
+	}
+	if deep := nestsTooDeep(tokens); deep != nil {
+		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("nested deeper than %d", maxNesting), Token: deep}
+	}
+	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+}
+
+// nestsTooDeep returns the first token that is too deep in brackets, or that one line stacks on too many others. Nesting by
+// indentation needs no bound: it costs a file its size.
+func nestsTooDeep(tokens token.Tokens) *token.Token {
+	brackets, stacked, line := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position != nil && t.Position.Line != line {
+			line, stacked = t.Position.Line, 0
+		}
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			brackets++
+		case token.MappingEndType, token.SequenceEndType:
+			brackets--
+		case token.SequenceEntryType, token.MappingKeyType, token.TagType, token.AnchorType:
+			stacked++
+		}
+		if brackets > maxNesting || stacked > maxNesting {
+			return t
+		}
+	}
+	return nil
+}
+
+// syntaxError reports what the parser found, in words that help where its own do not.
+func (r *reader) syntaxError(err error) {
+	var syntax *yaml.SyntaxError
+	if !errors.As(err, &syntax) {
+		r.report(place{}, "the file is not YAML: %v", err)
+		return
+	}
+	at := r.source.placeOf(syntax.Token, "")
+	text := "not YAML: " + syntax.Message
+	switch {
+	case strings.Contains(syntax.Message, "'\t'"):
+		at.column = 1
+		text = "a tab in the indentation, YAML indents with spaces"
+	case r.source.isAt(at, "${") || r.source.isAt(place{line: at.line, column: at.column - 1}, "${"):
+		text = "not YAML: inside { } and [ ] a ${VARIABLE} needs quotes"
+	}
+	r.report(at, "%s", text)
+}
+
+// isAt says whether text stands at a place.
+func (s *source) isAt(at place, text string) bool {
+	if at.line < 1 || at.line > len(s.lines) || at.column < 1 {
+		return false
+	}
+	line, want := s.lines[at.line-1], []rune(text)
+	from := at.column - 1
+	return from+len(want) <= len(line) && slices.Equal(line[from:from+len(want)], want)
+}
