@@ -1,0 +1,389 @@
+package flow_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"drawbridge/link/flow"
+	"drawbridge/message"
+
+	"pgregory.net/rapid"
+)
+
+// model is a lane without cleverness: one list that only grows, searched from end to end for every question.
+type model struct {
+	o       flow.Options
+	grant   flow.Grant
+	bytes   uint64
+	through map[message.StreamID]uint64
+	list    []modelItem
+
+	begun  bool
+	quiet  time.Time
+	silent time.Duration
+
+	route   modelHold
+	refused modelHold
+	at      int // index of the refused item
+	serial  int
+}
+
+type modelItem struct {
+	flow.Item
+	ended, ever, now bool // now: shipped in this session
+	via              int  // connection it is under way on, -1 if it waits
+	batch            int
+	first            time.Time
+}
+
+type modelHold struct {
+	on   bool
+	next time.Time
+	wait time.Duration
+}
+
+func newModel(o flow.Options) *model {
+	return &model{o: o, through: map[message.StreamID]uint64{}, silent: o.ResendAfter}
+}
+
+func (m *model) offer(list []flow.Item) {
+	for _, it := range list {
+		m.list = append(m.list, modelItem{Item: it, via: -1})
+	}
+}
+
+func (m *model) begin(now time.Time, g flow.Grant) {
+	m.begun, m.grant, m.bytes, m.quiet, m.silent = true, g, g.Bytes, now, m.o.ResendAfter
+	clear(m.through)
+	for i := range m.list {
+		m.list[i].now, m.list[i].via = false, -1
+	}
+	m.route, m.refused = modelHold{}, modelHold{}
+}
+
+func (m *model) lowest() int {
+	for i := range m.list {
+		if !m.list[i].ended {
+			return i
+		}
+	}
+	return -1
+}
+
+func (m *model) unanswered() (messages int, bytes int, oldest time.Time) {
+	for _, it := range m.list {
+		if it.now && !it.ended {
+			if messages == 0 {
+				oldest = it.first
+			}
+			messages++
+			bytes += it.Bytes
+		}
+	}
+	return messages, bytes, oldest
+}
+
+func (m *model) credits(it modelItem, messages, bytes int) bool {
+	through, credited := m.through[it.Stream]
+	switch {
+	case credited && it.Number > through, !credited && uint64(messages) >= m.grant.Messages:
+		return false
+	}
+	return messages == 0 || uint64(bytes+it.Bytes) <= m.bytes
+}
+
+// pick says which items the next batch holds.
+func (m *model) pick(now time.Time) (picked []int) {
+	head := m.lowest()
+	if !m.begun || head < 0 {
+		return nil
+	}
+	messages, bytes, _ := m.unanswered()
+	for _, h := range []*modelHold{&m.route, &m.refused} {
+		if !h.on || h == &m.refused && m.at != head {
+			continue
+		}
+		if now.Before(h.next) || !m.list[head].now && !m.credits(m.list[head], messages, bytes) {
+			return nil
+		}
+		h.wait = min(2*h.wait, m.o.ProbeMax)
+		h.next = now.Add(h.wait)
+		return []int{head}
+	}
+
+	size := 0
+	fits := func(it modelItem) bool {
+		return len(picked) == 0 || len(picked) < m.o.BatchMessages && size+it.Bytes <= m.o.BatchBytes && it.Stream == m.list[picked[0]].Stream
+	}
+	for i, it := range m.list {
+		if m.refused.on && i >= m.at {
+			break
+		}
+		if it.ended || !it.now || it.via >= 0 {
+			continue
+		}
+		if !fits(it) {
+			break
+		}
+		picked, size = append(picked, i), size+it.Bytes
+	}
+	if len(picked) > 0 {
+		return picked
+	}
+
+	if m.list[head].now && !now.Before(m.quiet.Add(m.silent)) {
+		for i, it := range m.list {
+			if !it.ended && it.now && it.via >= 0 && it.batch == m.list[head].batch {
+				picked = append(picked, i)
+			}
+		}
+		m.silent = min(2*m.silent, m.o.ResendMax)
+		return picked
+	}
+
+	if m.refused.on {
+		return nil
+	}
+	for i, it := range m.list {
+		if it.ended || it.now {
+			continue
+		}
+		if !fits(it) || !m.credits(it, messages+len(picked), bytes+size) {
+			break
+		}
+		picked, size = append(picked, i), size+it.Bytes
+	}
+	return picked
+}
+
+func (m *model) next(now time.Time, via int) (b flow.Batch, ok bool) {
+	picked := m.pick(now)
+	if len(picked) == 0 {
+		return b, false
+	}
+	m.serial++
+	if picked[0] == m.lowest() {
+		m.quiet = now
+	}
+	for _, i := range picked {
+		it := &m.list[i]
+		s := flow.Shipment{Number: it.Number, Bytes: it.Bytes}
+		for _, lower := range m.list[:i] {
+			if !lower.ended {
+				s.Prev = lower.Place
+			}
+		}
+		if it.ever {
+			b.Resent++
+		}
+		if !it.now {
+			it.first = now
+		}
+		it.ever, it.now, it.via, it.batch = true, true, via, m.serial
+		b.Stream, b.Items, b.Bytes = it.Stream, append(b.Items, s), b.Bytes+it.Bytes
+	}
+	return b, true
+}
+
+func (m *model) giveBack(from int, which func(modelItem) bool) {
+	for i := from; i < len(m.list); i++ {
+		if which(m.list[i]) {
+			m.list[i].via = -1
+		}
+	}
+}
+
+func (m *model) answered(now time.Time, stream message.StreamID, ranges []message.Range) map[uint64]bool {
+	ended := map[uint64]bool{}
+	for i := range m.list {
+		it := &m.list[i]
+		for _, r := range ranges {
+			if it.Stream == stream && it.Number >= r.First && it.Number <= r.Last && it.ever && !it.ended {
+				it.ended = true
+				ended[it.Number] = true
+			}
+		}
+	}
+	if len(ended) > 0 {
+		m.quiet, m.silent = now, m.o.ResendAfter
+		m.route = modelHold{}
+		if m.refused.on && m.list[m.at].ended {
+			m.refused = modelHold{}
+		}
+	}
+	return ended
+}
+
+func (m *model) hold(now time.Time) {
+	if !m.route.on {
+		m.route = modelHold{true, now.Add(m.o.Probe), m.o.Probe}
+		m.giveBack(0, func(modelItem) bool { return true })
+	}
+}
+
+func (m *model) refuse(now time.Time, stream message.StreamID, r message.Range) {
+	for i, it := range m.list {
+		if it.Stream != stream || it.Number < r.First || it.Number > r.Last || it.ended || !it.now {
+			continue
+		}
+		if !m.refused.on || i < m.at {
+			m.refused, m.at = modelHold{true, now.Add(m.o.Probe), m.o.Probe}, i
+			m.giveBack(i, func(modelItem) bool { return true })
+		}
+		return
+	}
+}
+
+// requireSettle checks that ranges are what a spool may settle: they hold each number that ended and none that is held.
+func (m *model) requireSettle(t *rapid.T, ranges []message.Range, ended map[uint64]bool) {
+	covered := map[uint64]bool{}
+	for _, r := range ranges {
+		for _, it := range m.list {
+			if it.Number < r.First || it.Number > r.Last {
+				continue
+			}
+			if !it.ended {
+				t.Fatalf("settles %v, which holds %d", ranges, it.Number)
+			}
+			covered[it.Number] = true
+		}
+	}
+	for n := range ended {
+		if !covered[n] {
+			t.Fatalf("%d ended and is not in %v", n, ranges)
+		}
+	}
+	if len(ended) == 0 && len(ranges) > 0 {
+		t.Fatalf("settles %v though nothing ended", ranges)
+	}
+}
+
+func TestLaneDoesWhatTheModelDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := flow.Options{
+			BatchBytes: 100, BatchMessages: rapid.IntRange(1, 6).Draw(t, "batch"),
+			ResendAfter: time.Second, ResendMax: 10 * time.Second, Probe: 2 * time.Second, ProbeMax: 15 * time.Second,
+		}
+		lane, m := flow.NewLane(o), newModel(o)
+		now, stream := start, byte(1)
+		number := uint64(rapid.IntRange(0, 3).Draw(t, "before"))
+
+		someStream := rapid.Custom(func(t *rapid.T) message.StreamID {
+			return message.StreamID{byte(rapid.IntRange(max(1, int(stream)-2), int(stream)+1).Draw(t, "stream"))}
+		})
+		someRange := rapid.Custom(func(t *rapid.T) message.Range {
+			low := uint64(0)
+			if i := m.lowest(); i >= 0 {
+				low = m.list[i].Number
+			}
+			first := low + uint64(rapid.IntRange(0, 8).Draw(t, "first"))
+			return message.Range{First: first, Last: first + uint64(rapid.IntRange(0, 12).Draw(t, "more"))}
+		})
+		grant := rapid.Custom(func(t *rapid.T) flow.Grant {
+			return flow.Grant{Bytes: uint64(rapid.IntRange(0, 600).Draw(t, "bytes")), Messages: uint64(rapid.IntRange(0, 20).Draw(t, "messages"))}
+		})
+
+		t.Repeat(map[string]func(*rapid.T){
+			"offer": func(t *rapid.T) {
+				var list []flow.Item
+				for range rapid.IntRange(1, 12).Draw(t, "items") {
+					if rapid.IntRange(0, 9).Draw(t, "epoch") == 0 {
+						stream++
+					}
+					number += uint64(rapid.IntRange(1, 3).Draw(t, "gap"))
+					list = append(list, items(message.StreamID{stream}, rapid.IntRange(0, 120).Draw(t, "size"), number)...)
+				}
+				lane.Offer(list)
+				m.offer(list)
+			},
+			"next": func(t *rapid.T) {
+				via := rapid.IntRange(0, 3).Draw(t, "via")
+				for range rapid.IntRange(1, 5).Draw(t, "batches") {
+					got, ok := lane.Next(now, via)
+					want, wantOK := m.next(now, via)
+					if ok != wantOK || !reflect.DeepEqual(got, want) {
+						t.Fatalf("ships %v %+v, want %v %+v", ok, got, wantOK, want)
+					}
+					if wake := lane.Wake(); !ok && !wake.IsZero() && !wake.After(now) {
+						t.Fatalf("nothing to ship, yet to be asked again %v ago", now.Sub(wake))
+					}
+				}
+			},
+			"pass": func(t *rapid.T) {
+				now = now.Add(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "ms")) * time.Millisecond)
+			},
+			"sleep": func(t *rapid.T) {
+				wake := lane.Wake()
+				if wake.IsZero() || !wake.After(now) {
+					t.Skip("something else must happen first")
+				}
+				// Whatever the lane has to say before it wakes, it would have said at once.
+				for {
+					got, ok := lane.Next(now, 0)
+					want, wantOK := m.next(now, 0)
+					if ok != wantOK || !reflect.DeepEqual(got, want) {
+						t.Fatalf("ships %v %+v, want %v %+v", ok, got, wantOK, want)
+					}
+					if !ok {
+						break
+					}
+				}
+				wake = lane.Wake()
+				if wake.IsZero() {
+					t.Fatal("something was shipped or held, yet the lane never wakes")
+				}
+				now = wake
+				got, ok := lane.Next(now, 0)
+				want, _ := m.next(now, 0)
+				if !ok || !reflect.DeepEqual(got, want) {
+					t.Fatalf("woke to ship %v %+v, want %+v", ok, got, want)
+				}
+			},
+			"answer": func(t *rapid.T) {
+				id := someStream.Draw(t, "of")
+				ranges := rapid.SliceOfN(someRange, 1, 4).Draw(t, "ranges")
+				got := lane.Answered(now, id, ranges)
+				m.requireSettle(t, got, m.answered(now, id, ranges))
+			},
+			"lose": func(t *rapid.T) {
+				via := rapid.IntRange(0, 3).Draw(t, "via")
+				lane.Lost(via)
+				m.giveBack(0, func(it modelItem) bool { return it.via == via })
+			},
+			"begin": func(t *rapid.T) {
+				g := grant.Draw(t, "grant")
+				lane.Begin(now, g)
+				m.begin(now, g)
+			},
+			"credit": func(t *rapid.T) {
+				id, g := someStream.Draw(t, "of"), grant.Draw(t, "credit")
+				through := uint64(max(0, int(number)-10)) + g.Messages
+				lane.Credit(id, through, g.Bytes)
+				m.through[id], m.bytes = through, g.Bytes
+			},
+			"hold": func(t *rapid.T) {
+				if rapid.IntRange(0, 3).Draw(t, "rarely") > 0 {
+					t.Skip("not now")
+				}
+				lane.Hold(now, "full")
+				m.hold(now)
+			},
+			"refuse": func(t *rapid.T) {
+				id, r := someStream.Draw(t, "of"), someRange.Draw(t, "range")
+				lane.Refused(now, id, r, "too large")
+				m.refuse(now, id, r)
+			},
+			"": func(t *rapid.T) {
+				messages, bytes, oldest := lane.Unanswered()
+				wantMessages, wantBytes, wantOldest := m.unanswered()
+				if messages != wantMessages || bytes != wantBytes || !oldest.Equal(wantOldest) {
+					t.Fatalf("unanswered %d, %d bytes, since %v; want %d, %d, %v", messages, bytes, oldest, wantMessages, wantBytes, wantOldest)
+				}
+				if _, held := lane.Held(); held != (m.route.on || m.refused.on) {
+					t.Fatalf("held: %v", held)
+				}
+			},
+		})
+	})
+}
