@@ -105,7 +105,7 @@ func (e *Endpoint) Dial(ctx context.Context, addr string, pins []link.Pin) (link
 	}
 	q, err := e.transport.Dial(ctx, remote, e.id.dialTLS(pins), config())
 	if err != nil {
-		return nil, fmt.Errorf("dial %s: %w", describe(addr, remote), explain(err, e.id.pin))
+		return nil, fmt.Errorf("dial %s: %w", describe(addr, remote), explainDial(err, e.id.pin))
 	}
 	e.names.worked(addr, turn)
 	c := newConn(q, e.id.pin)

@@ -48,6 +48,19 @@ const (
 	noApplicationProtocol = cryptoError + 120
 )
 
+// explainDial is explain for a handshake that came to nothing.
+func explainDial(err error, own link.Pin) error {
+	_, silent := errors.AsType[*quicgo.IdleTimeoutError](err)
+	_, slow := errors.AsType[*quicgo.HandshakeTimeoutError](err)
+	switch {
+	case silent:
+		return &endError{"no answer", err}
+	case slow:
+		return &endError{"handshake took too long", err}
+	}
+	return explain(err, own)
+}
+
 // explain puts the library's error into words an operator can act on. own is our pin: the peer's operator will want it.
 // Errors that have nothing to do with the connection as a whole, such as io.EOF, come back as they are.
 func explain(err error, own link.Pin) error {
@@ -62,9 +75,6 @@ func explain(err error, own link.Pin) error {
 	}
 	if _, ok := errors.AsType[*quicgo.IdleTimeoutError](err); ok {
 		return &endError{fmt.Sprintf("nothing heard from peer for %v", idleTimeout), err}
-	}
-	if _, ok := errors.AsType[*quicgo.HandshakeTimeoutError](err); ok {
-		return &endError{"no answer", err}
 	}
 	if t, ok := errors.AsType[*quicgo.TransportError](err); ok && t.Remote {
 		switch t.ErrorCode {

@@ -1,0 +1,454 @@
+package agenttest_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/cryptotest"
+	"testing/synctest"
+	"time"
+
+	"drawbridge/agent/agenttest"
+	"drawbridge/link"
+	"drawbridge/link/quic"
+)
+
+const (
+	addrA = "10.0.0.1:4747"
+	addrB = "10.0.0.2:4747"
+)
+
+var weather = agenttest.Faults{
+	Loss: 0.05, Duplication: 0.02, Reordering: 0.02,
+	Delay: 40 * time.Millisecond, Jitter: 5 * time.Millisecond, Lag: 30 * time.Millisecond,
+}
+
+func open(t *testing.T, n *agenttest.Network, addr string) net.PacketConn {
+	t.Helper()
+	c, err := n.Listen(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func udp(addr string) *net.UDPAddr {
+	a, err := net.ResolveUDPAddr("udp", addr)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+// sendNumbers sends count packets, one each millisecond, and returns what the other side reads within a second after.
+func sendNumbers(t *testing.T, n *agenttest.Network, count int) []string {
+	t.Helper()
+	a, b := open(t, n, addrA), open(t, n, addrB)
+	defer a.Close()
+	defer b.Close()
+	for i := range count {
+		if _, err := fmt.Fprint(to{a, udp(addrB)}, i); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(time.Second)
+	return readAll(t, b, addrA)
+}
+
+type to struct {
+	net.PacketConn
+	addr net.Addr
+}
+
+func (w to) Write(b []byte) (int, error) { return w.WriteTo(b, w.addr) }
+
+// readAll returns what has arrived by now.
+func readAll(t *testing.T, c net.PacketConn, from string) (packets []string) {
+	t.Helper()
+	if err := c.SetReadDeadline(time.Now().Add(time.Nanosecond)); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		b := make([]byte, 100)
+		n, addr, err := c.ReadFrom(b)
+		var timeout net.Error
+		if errors.As(err, &timeout) && timeout.Timeout() {
+			return packets
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if addr.String() != from {
+			t.Errorf("packet from %v, want %s", addr, from)
+		}
+		packets = append(packets, string(b[:n]))
+	}
+}
+
+func TestPerfectNetworkKeepsOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := agenttest.NewNetwork(1, agenttest.Faults{Delay: 10 * time.Millisecond, Jitter: 10 * time.Millisecond})
+		defer n.Close()
+		got := sendNumbers(t, n, 500)
+		if len(got) != 500 {
+			t.Fatalf("%d packets arrived, want 500", len(got))
+		}
+		for i, text := range got {
+			if text != fmt.Sprint(i) {
+				t.Fatalf("packet %d is %s", i, text)
+			}
+		}
+	})
+}
+
+func TestFaultsHappenAsOftenAsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := agenttest.NewNetwork(1, agenttest.Faults{Loss: 0.1, Duplication: 0.2, Reordering: 0.3, Lag: 10 * time.Millisecond})
+		defer n.Close()
+		const offered = 900 // what the socket holds unread
+		got := sendNumbers(t, n, offered)
+		c := n.Counters(addrA, addrB)
+		if c.Offered != offered || c.Delivered != len(got) || c.Offered+c.Duplicated != c.Delivered+c.Dropped {
+			t.Errorf("%+v do not add up with %d packets read", c, len(got))
+		}
+		for _, f := range []struct {
+			name      string
+			got, want int
+		}{
+			{"dropped", c.Dropped, offered / 10},
+			{"duplicated", c.Duplicated, offered * 9 / 10 * 2 / 10},
+			{"reordered", c.Reordered, offered * 9 / 10 * 3 / 10},
+		} {
+			if f.got < f.want*3/4 || f.got > f.want*5/4 {
+				t.Errorf("%d packets %s, want about %d", f.got, f.name, f.want)
+			}
+		}
+		inOrder := true
+		for i := 1; i < len(got); i++ {
+			inOrder = inOrder && atoi(got[i]) > atoi(got[i-1])
+		}
+		if inOrder {
+			t.Error("reordered packets arrived in order")
+		}
+		if back := n.Counters(addrB, addrA); back != (agenttest.Counters{}) {
+			t.Errorf("the other direction counted %+v", back)
+		}
+	})
+}
+
+func atoi(s string) (n int) {
+	fmt.Sscan(s, &n)
+	return n
+}
+
+func TestCutIsOneWayUntilHealed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := agenttest.NewNetwork(1, agenttest.Faults{})
+		defer n.Close()
+		a, b := open(t, n, addrA), open(t, n, addrB)
+		exchange := func() (atA, atB int) {
+			fmt.Fprint(to{a, udp(addrB)}, "ping")
+			fmt.Fprint(to{b, udp(addrA)}, "pong")
+			time.Sleep(time.Second)
+			return len(readAll(t, a, addrB)), len(readAll(t, b, addrA))
+		}
+		n.Cut(addrA, addrB)
+		if atA, atB := exchange(); atA != 1 || atB != 0 {
+			t.Errorf("cut from a to b: %d at a, %d at b", atA, atB)
+		}
+		n.Heal(addrA, addrB)
+		if atA, atB := exchange(); atA != 1 || atB != 1 {
+			t.Errorf("healed: %d at a, %d at b", atA, atB)
+		}
+		n.CutBoth(addrA, addrB)
+		if atA, atB := exchange(); atA != 0 || atB != 0 {
+			t.Errorf("cut both ways: %d at a, %d at b", atA, atB)
+		}
+		n.HealBoth(addrA, addrB)
+		if atA, atB := exchange(); atA != 1 || atB != 1 {
+			t.Errorf("healed both: %d at a, %d at b", atA, atB)
+		}
+	})
+}
+
+func TestUnreadPacketsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := agenttest.NewNetwork(1, agenttest.Faults{})
+		defer n.Close()
+		got := sendNumbers(t, n, 5000)
+		c := n.Counters(addrA, addrB)
+		if len(got) != 1024 || c.Dropped != 5000-1024 {
+			t.Errorf("%d packets kept, %d dropped of 5000", len(got), c.Dropped)
+		}
+		if got[0] != "0" {
+			t.Errorf("the first one kept is %s: want the tail dropped", got[0])
+		}
+	})
+}
+
+func TestAddressIsFreeAfterACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := agenttest.NewNetwork(1, agenttest.Faults{Delay: time.Second})
+		defer n.Close()
+		a, b := open(t, n, addrA), open(t, n, addrB)
+		if _, err := n.Listen(addrB); err == nil {
+			t.Error("two sockets have one address")
+		}
+		reading := make(chan error, 1)
+		go func() {
+			_, _, err := b.ReadFrom(make([]byte, 10))
+			reading <- err
+		}()
+		synctest.Wait()
+		n.Crash(addrB)
+		if err := <-reading; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("read ends with %v, want net.ErrClosed", err)
+		}
+		if _, err := b.WriteTo([]byte("ghost"), udp(addrA)); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("write: %v, want net.ErrClosed", err)
+		}
+		fmt.Fprint(to{a, udp(addrB)}, "late")
+		b = open(t, n, addrB)
+		time.Sleep(2 * time.Second)
+		if got := readAll(t, b, addrA); len(got) != 1 {
+			t.Errorf("the reborn socket got %q, want the packet under way", got)
+		}
+	})
+}
+
+// world is two link/quic endpoints on a network.
+type world struct {
+	t    *testing.T
+	net  *agenttest.Network
+	ids  map[string]*quic.Identity
+	ends map[string]*quic.Endpoint
+}
+
+func newWorld(t *testing.T, seed uint64, f agenttest.Faults) *world {
+	t.Helper()
+	w := &world{t, agenttest.NewNetwork(seed, f), map[string]*quic.Identity{}, map[string]*quic.Endpoint{}}
+	for _, addr := range []string{addrA, addrB} {
+		id, err := quic.CreateIdentity(filepath.Join(t.TempDir(), "identity.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.ids[addr] = id
+		w.start(addr)
+	}
+	return w
+}
+
+func (w *world) start(addr string) {
+	w.t.Helper()
+	e, err := quic.Listen(open(w.t, w.net, addr), w.ids[addr], quic.Options{Allow: w.knows})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.ends[addr] = e
+}
+
+func (w *world) knows(p link.Pin) bool { return p == w.ids[addrA].Pin() || p == w.ids[addrB].Pin() }
+
+// kill ends the endpoint at addr without a word to its peer.
+func (w *world) kill(addr string) {
+	w.t.Helper()
+	w.net.Crash(addr)
+	if err := w.ends[addr].Close(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) close() {
+	w.t.Helper()
+	for addr := range w.ends {
+		if err := w.ends[addr].Close(); err != nil {
+			w.t.Error(err)
+		}
+	}
+	w.net.Close()
+}
+
+// connect dials until it succeeds, for a minute.
+func (w *world) connect(from, to string) (dialled, accepted link.Conn) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	for {
+		c, err := w.ends[from].Dial(ctx, to, []link.Pin{w.ids[to].Pin()})
+		if err == nil {
+			dialled = c
+			break
+		}
+		if ctx.Err() != nil {
+			w.t.Fatal(err)
+		}
+	}
+	accepted, err := w.ends[to].Accept(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return dialled, accepted
+}
+
+// carry sends size bytes from one end of a connection to the other.
+func carry(ctx context.Context, from, to link.Conn, size int) error {
+	content := bytes.Repeat([]byte("drawbridge"), size/10+1)[:size]
+	sent := make(chan error, 1)
+	go func() {
+		s, err := from.OpenUniStream(ctx)
+		if err == nil {
+			_, err = s.Write(content)
+		}
+		if err == nil {
+			err = s.Close()
+		}
+		sent <- err
+	}()
+	r, err := to.AcceptUniStream(ctx)
+	if err != nil {
+		return errors.Join(err, <-sent)
+	}
+	got, err := io.ReadAll(r)
+	if err == nil && !bytes.Equal(got, content) {
+		err = fmt.Errorf("%d bytes arrived changed", len(got))
+	}
+	return errors.Join(err, <-sent)
+}
+
+// carryBothWays sends a megabyte each way at once and returns how long that took.
+func carryBothWays(t *testing.T, a, b link.Conn) time.Duration {
+	t.Helper()
+	start := time.Now()
+	back := make(chan error, 1)
+	go func() { back <- carry(t.Context(), b, a, 1<<20) }()
+	if err := errors.Join(carry(t.Context(), a, b, 1<<20), <-back); err != nil {
+		t.Fatal(err)
+	}
+	return time.Since(start)
+}
+
+func TestQUICCrossesBadWeather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, weather)
+		defer w.close()
+		a, b := w.connect(addrA, addrB)
+		took := carryBothWays(t, a, b)
+		for _, way := range [][2]string{{addrA, addrB}, {addrB, addrA}} {
+			c := w.net.Counters(way[0], way[1])
+			if c.Dropped == 0 || c.Duplicated == 0 || c.Reordered == 0 {
+				t.Errorf("nothing happened on the way: %+v", c)
+			}
+		}
+		t.Logf("a megabyte each way in %v, a to b: %+v", took, w.net.Counters(addrA, addrB))
+	})
+}
+
+func TestQUICComesBackAfterAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, agenttest.Faults{Delay: 50 * time.Millisecond})
+		defer w.close()
+		a, b := w.connect(addrA, addrB)
+		w.net.CutBoth(addrA, addrB)
+		cut := time.Now()
+		<-a.Done()
+		<-b.Done()
+		if took := time.Since(cut); took > 45*time.Second || !strings.Contains(a.Err().Error(), "nothing heard") {
+			t.Errorf("the dead connection ended after %v: %v", took, a.Err())
+		}
+		dialled := time.Now()
+		if _, err := w.ends[addrA].Dial(t.Context(), addrB, []link.Pin{w.ids[addrB].Pin()}); err == nil || !strings.Contains(err.Error(), "no answer") {
+			t.Errorf("dial over a cut link: %v", err)
+		}
+		if took := time.Since(dialled); took != 5*time.Second {
+			t.Errorf("dial over a cut link gave up after %v, want 5s", took)
+		}
+		time.Sleep(time.Hour)
+		w.net.HealBoth(addrA, addrB)
+		healed := time.Now()
+		a, b = w.connect(addrB, addrA)
+		if took := time.Since(healed); took > 200*time.Millisecond {
+			t.Errorf("a dial took %v at a round trip of 100 ms", took)
+		}
+		carryBothWays(t, a, b)
+	})
+}
+
+// A one-way outage must not look like a working connection to Dial.
+func TestDialNeedsBothWays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, agenttest.Faults{Delay: 50 * time.Millisecond})
+		defer w.close()
+		w.net.Cut(addrB, addrA)
+		if c, err := w.ends[addrA].Dial(t.Context(), addrB, []link.Pin{w.ids[addrB].Pin()}); err == nil {
+			t.Errorf("connected to %s, which cannot answer", c.RemoteAddr())
+		}
+	})
+}
+
+func TestRebornEndpointEndsOldConnectionInOneRoundTrip(t *testing.T) {
+	for _, killed := range []string{addrA, addrB} {
+		t.Run(killed, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 1, agenttest.Faults{Delay: 50 * time.Millisecond})
+				defer w.close()
+				dialled, accepted := w.connect(addrA, addrB)
+				survivor := accepted
+				if killed == addrB {
+					survivor = dialled
+				}
+				time.Sleep(time.Second) // spare connection ids, which carry the reset tokens, follow the handshake
+				w.kill(killed)
+				w.start(killed)
+				restarted := time.Now()
+				s, err := survivor.OpenStream(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				// As large as any Ship: packets below 14 bytes of payload are not answered by a reset (RFC 9000, section 10.3).
+				if _, err := s.Write(make([]byte, 20)); err != nil {
+					t.Fatal(err)
+				}
+				<-survivor.Done()
+				if took := time.Since(restarted); took > 101*time.Millisecond {
+					t.Errorf("the old connection ended after %v, want one round trip of 100 ms", took)
+				}
+				if err := survivor.Err(); !strings.Contains(err.Error(), "restarted") {
+					t.Errorf("survivor saw %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestSameSeedSameRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	run := func(seed uint64) (trace string) {
+		cryptotest.SetGlobalRandom(t, seed)
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, seed, weather)
+			defer w.close()
+			a, b := w.connect(addrA, addrB)
+			took := carryBothWays(t, a, b)
+			time.Sleep(time.Second) // the last acknowledgements
+			trace = fmt.Sprint(took, w.net.Counters(addrA, addrB), w.net.Counters(addrB, addrA))
+		})
+		return trace
+	}
+	first := run(1)
+	for range 3 {
+		if again := run(1); again != first {
+			t.Errorf("the same seed gave\n%s, then\n%s", first, again)
+		}
+	}
+	if other := run(2); other == first {
+		t.Errorf("two seeds gave the same run: %s", first)
+	}
+}
