@@ -248,6 +248,27 @@ func TestAFullIndexGoesOn(t *testing.T) {
 	}
 }
 
+// TestRowsTooFarApart goes to the border of what a slot can hold.
+func TestRowsTooFarApart(t *testing.T) {
+	x := dedupe.NewIndex(1 << 10)
+	a, b, c := keyOf(1), keyOf(2), keyOf(3)
+	if !x.Add(a, 0) || !x.Add(b, math.MaxUint32-1) {
+		t.Fatalf("no room for rows just near enough")
+	}
+	if x.Add(c, math.MaxUint32) {
+		t.Fatalf("a row that no slot can tell from row 0 was added: %v", x.Rows(c, nil))
+	}
+	x.ForgetThrough(0)
+	if !x.Add(c, math.MaxUint32) {
+		t.Fatalf("no room once the oldest row is forgotten")
+	}
+	for k, want := range map[dedupe.Key][]uint64{a: nil, b: {math.MaxUint32 - 1}, c: {math.MaxUint32}} {
+		if rows := x.Rows(k, nil); !slices.Equal(rows, want) {
+			t.Errorf("rows %v, want %v", rows, want)
+		}
+	}
+}
+
 func TestAnEmptyIndex(t *testing.T) {
 	for _, maxBytes := range []int{0, 1, 64 << 20} {
 		x := dedupe.NewIndex(maxBytes)
@@ -271,9 +292,7 @@ func BenchmarkIndexAdd1M(b *testing.B) {
 	k := keys(0, million)
 	b.ReportAllocs()
 	for b.Loop() {
-		x := dedupe.NewIndex(64 << 20)
-		fill(b, x, k, 1)
-		b.ReportMetric(float64(x.Bytes())/million, "B/id")
+		fill(b, dedupe.NewIndex(64<<20), k, 1)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/million, "ns/id")
 }
