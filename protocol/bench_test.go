@@ -27,7 +27,8 @@ func batch() *protocol.Ship {
 func TestABatchCostsFewAllocations(t *testing.T) {
 	ship := batch()
 	frame := protocol.Append(nil, ship)
-	if got := testing.AllocsPerRun(100, func() { protocol.Append(nil, ship) }); got > 2 {
+	// None of them per message: the first bytes, the room for all others, and one more under the race detector.
+	if got := testing.AllocsPerRun(100, func() { protocol.Append(nil, ship) }); got > 3 {
 		t.Errorf("Append allocates %v times", got)
 	}
 	buf := make([]byte, 0, 2*len(frame))

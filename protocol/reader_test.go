@@ -89,7 +89,7 @@ func TestReaderTakesTheLargestFramesThatMayBeWritten(t *testing.T) {
 	many := &protocol.Ship{Session: session, Route: "r", Queue: "q"}
 	for i := range uint64(protocol.MaxShipItems) {
 		many.Items = append(many.Items, protocol.Shipment{
-			Number: 1<<63 + i<<52, Prev: message.Place{Stream: streamOf[0], Number: 1 << 63}, Age: message.MaxDuration,
+			Number: 1<<63 + i<<51, Prev: message.Place{Stream: streamOf[0], Number: 1 << 63}, Age: message.MaxDuration,
 			Record: make([]byte, protocol.BatchBytes/protocol.MaxShipItems),
 		})
 	}

@@ -12,8 +12,8 @@ import (
 const (
 	// BatchBytes bounds the records of one Ship, taken together, unless it has only one.
 	BatchBytes = 64 << 10
-	// MaxShipItems is how many messages a Ship may carry.
-	MaxShipItems = 1024
+	// MaxShipItems is how many messages a Ship may carry: more than there are in BatchBytes, because no record is so short.
+	MaxShipItems = 2048
 )
 
 // Ship is one batch of messages of one stream. It stands alone on a unidirectional stream.

@@ -9,7 +9,7 @@ import (
 // with the smaller key hash.
 type Use struct {
 	Session message.SessionID
-	// Order rises with every Use of the chooser; one that is lower than the last one heard is ignored.
+	// Order rises with every Use of one epoch of the chooser; one that is not above the last one heard is ignored.
 	Order uint64
 }
 
