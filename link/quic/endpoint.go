@@ -76,7 +76,14 @@ func Listen(pc net.PacketConn, id *Identity, o Options) (*Endpoint, error) {
 	if err != nil {
 		return nil, errors.Join(err, pc.Close())
 	}
-	transport := &quicgo.Transport{Conn: pc, ConnectionIDLength: connectionIDBytes, StatelessResetKey: key}
+	var door door
+	transport := &quicgo.Transport{
+		Conn:                pc,
+		ConnectionIDLength:  connectionIDBytes,
+		StatelessResetKey:   key,
+		VerifySourceAddress: door.mustProveAddress,
+		ConnContext:         door.enter,
+	}
 	listener, err := transport.Listen(id.listenTLS(o), config())
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", pc.LocalAddr(), errors.Join(err, transport.Close(), pc.Close()))

@@ -56,6 +56,7 @@ func (id *Identity) listenTLS(o Options) *tls.Config {
 		addr := hello.Conn.RemoteAddr().String()
 		return id.tlsConfig(func(proved link.Pin) error {
 			if o.Allow(proved) {
+				letIn(hello)
 				return nil
 			}
 			if o.Refused != nil {
