@@ -18,7 +18,8 @@ import (
 
 // Options say whom an Endpoint lets in.
 type Options struct {
-	// Allow tells whether the holder of a key may connect to us. It is asked in each handshake and must not block.
+	// Allow tells whether the holder of a key may connect to us. It is asked in each handshake and must not block. Without
+	// it nobody may.
 	Allow func(link.Pin) bool
 	// Refused, if set, is told of each handshake that Allow ended: the key its peer proved and where it came from. It must
 	// not block, and has to expect the same peer again and again.

@@ -55,7 +55,7 @@ func (id *Identity) listenTLS(o Options) *tls.Config {
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		addr := hello.Conn.RemoteAddr().String()
 		return id.tlsConfig(func(proved link.Pin) error {
-			if o.Allow(proved) {
+			if o.Allow != nil && o.Allow(proved) {
 				letIn(hello)
 				return nil
 			}
