@@ -87,23 +87,41 @@ const tailBytes = 2 << 10
 
 // start begins the next life and returns when answers says that the agent answers.
 func (c *child) start(ctx context.Context, answers func(context.Context) error) error {
-	log, err := os.OpenFile(c.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	l, err := c.launch(attached(), c.nursery.start)
 	if err != nil {
-		return fmt.Errorf("open the log of agent %s: %w", c.name, err)
+		return err
 	}
-	defer func() { _ = log.Close() }()
-	cmd := c.command()
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = attached()
-	if err := c.nursery.start(cmd); err != nil {
-		return fmt.Errorf("start agent %s: %w", c.name, err)
-	}
-	l := &life{cmd: cmd, over: make(chan struct{})}
 	c.mu.Lock()
 	c.life = l
 	c.mu.Unlock()
 	go c.attend(l)
 	return c.await(ctx, l, answers)
+}
+
+// release begins a life that this process neither watches nor ends, and returns its process id once the agent answers.
+func (c *child) release(ctx context.Context, answers func(context.Context) error) (pid int, err error) {
+	l, err := c.launch(detached(), (*exec.Cmd).Start)
+	if err != nil {
+		return 0, err
+	}
+	l.ended.Store(true)
+	go c.attend(l)
+	return l.cmd.Process.Pid, c.await(ctx, l, answers)
+}
+
+// launch starts the process; what it says is added to the log.
+func (c *child) launch(attributes *syscall.SysProcAttr, start func(*exec.Cmd) error) (*life, error) {
+	log, err := os.OpenFile(c.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log of agent %s: %w", c.name, err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd := c.command()
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = log, log, attributes
+	if err := start(cmd); err != nil {
+		return nil, fmt.Errorf("start agent %s: %w", c.name, err)
+	}
+	return &life{cmd: cmd, over: make(chan struct{})}, nil
 }
 
 // attend waits for the end of a life. It needs no waiting for: whoever ends the process waits for over.
@@ -198,23 +216,4 @@ func (c *child) tail() string {
 		}
 	}
 	return fmt.Sprintf("; the end of its log:\n%s", text)
-}
-
-// release begins a life that this process neither watches nor ends, and returns its process id once the agent answers.
-func (c *child) release(ctx context.Context, answers func(context.Context) error) (pid int, err error) {
-	log, err := os.OpenFile(c.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return 0, fmt.Errorf("open the log of agent %s: %w", c.name, err)
-	}
-	defer func() { _ = log.Close() }()
-	cmd := c.command()
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = detached()
-	if err := cmd.Start(); err != nil {
-		return 0, fmt.Errorf("start agent %s: %w", c.name, err)
-	}
-	l := &life{cmd: cmd, over: make(chan struct{})}
-	l.ended.Store(true)
-	go c.attend(l)
-	return cmd.Process.Pid, c.await(ctx, l, answers)
 }

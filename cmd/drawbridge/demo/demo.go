@@ -58,8 +58,9 @@ func (o *Options) complete() (err error) {
 // roadDelay is how long a packet takes each way: as between two towns.
 const roadDelay = 3 * time.Millisecond
 
-// Run runs the demo, says on progress how it gets on, and returns the verdict. An error means that there is none. The
-// agents have ended when Run returns, unless Keep leaves them running.
+// Run runs the demo, says on progress how it gets on, and returns the verdict. An error means that there is none,
+// or that what should be kept or removed in the end is not. The agents have ended when Run returns, unless Keep leaves them
+// running.
 func Run(ctx context.Context, o Options, progress io.Writer) (_ Verdict, err error) {
 	if err := o.complete(); err != nil {
 		return Verdict{}, err
@@ -97,7 +98,10 @@ func Run(ctx context.Context, o Options, progress io.Writer) (_ Verdict, err err
 	if o.Keep {
 		return v, p.keep(ctx, progress)
 	}
-	return v, p.stop()
+	if err := p.stop(); err != nil {
+		v.Missed = append(v.Missed, "orderly end: "+err.Error())
+	}
+	return v, nil
 }
 
 // openRoad opens the relay that leads to B, and carries packets until the road is closed, also while the agents stop after the

@@ -332,7 +332,7 @@ func crossing(t *testing.T, spoil func(a *simpleA, b *simpleB)) *demo.Crossing {
 	a.relay = r.Addr()
 	start(a, a.end)
 	return &demo.Crossing{
-		A: a, B: b, Relay: r, Messages: 2000, Producers: 16, Ahead: 200,
+		A: a, B: b, Relay: r, Messages: 1000, Producers: 16, Ahead: 100,
 		Outage: 50 * time.Millisecond, LongOutage: 150 * time.Millisecond, Patience: 5 * time.Second,
 	}
 }

@@ -23,7 +23,7 @@ type Verdict struct {
 	// Latencies run from the beginning of a put to the first handing out, in milliseconds.
 	LatencyP50 float64 `json:"latency_p50_ms"`
 	LatencyP99 float64 `json:"latency_p99_ms"`
-	// Missed names the events that did not hit, and why.
+	// Missed names the events that did not hit, and why; an agent that would not stop in the end counts as one.
 	Missed []string `json:"missed,omitempty"`
 	// Stopped says why the crossing was ended before all was delivered; empty if it was not.
 	Stopped string `json:"stopped,omitempty"`
