@@ -21,7 +21,7 @@ func (c *Client) Ack(ctx context.Context, receipts ...string) ([]api.AckResult, 
 		}
 		lines.Write(append(line, '\n'))
 	}
-	resp, err := c.do(ctx, request{method: http.MethodPost, path: "/v1/receipts/ack", contentType: api.TypeNDJSON, body: lines.Bytes()})
+	resp, err := c.do(ctx, request{act: fmt.Sprintf("ack %d receipts", len(receipts)), method: http.MethodPost, path: "/v1/receipts/ack", contentType: api.TypeNDJSON, body: lines.Bytes()})
 	if err != nil {
 		return nil, err
 	}

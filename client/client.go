@@ -63,8 +63,9 @@ func New(socket string) *Client {
 // Close releases idle connections. Calls in progress go on.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// request is one call. Its path is escaped already.
+// request is one call. act says in words what for; the path is escaped already.
 type request struct {
+	act          string
 	method, path string
 	query        url.Values
 	header       http.Header
@@ -79,7 +80,7 @@ func (c *Client) do(ctx context.Context, q request) (*http.Response, error) {
 	if err == nil {
 		return resp, nil
 	}
-	return nil, fmt.Errorf("%s %s: %w", q.method, q.path, err)
+	return nil, fmt.Errorf("%s: %w", q.act, err)
 }
 
 func (c *Client) send(ctx context.Context, q request) (*http.Response, error) {
@@ -124,14 +125,14 @@ func (c *Client) unanswered(method string, err error) error {
 }
 
 // get reads one JSON value.
-func (c *Client) get(ctx context.Context, path string, into any) error {
-	resp, err := c.do(ctx, request{method: http.MethodGet, path: path})
+func (c *Client) get(ctx context.Context, act, path string, into any) error {
+	resp, err := c.do(ctx, request{act: act, method: http.MethodGet, path: path})
 	if err != nil {
 		return err
 	}
 	defer finish(resp)
 	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-		return fmt.Errorf("GET %s: read the answer: %w", path, err)
+		return fmt.Errorf("%s: read the answer: %w", act, err)
 	}
 	return nil
 }

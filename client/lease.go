@@ -55,7 +55,7 @@ func (c *Client) Lease(ctx context.Context, queue string, l Lease) ([]Delivery, 
 	if err != nil {
 		return nil, err
 	}
-	resp, err := c.do(ctx, request{method: http.MethodPost, path: path, query: l.query()})
+	resp, err := c.do(ctx, request{act: fmt.Sprintf("lease from queue %q", queue), method: http.MethodPost, path: path, query: l.query()})
 	if err != nil {
 		return nil, err
 	}
@@ -66,17 +66,17 @@ func (c *Client) Lease(ctx context.Context, queue string, l Lease) ([]Delivery, 
 	if l.Max > 1 {
 		lines, err := readLines[api.Delivery](resp)
 		if err != nil {
-			return nil, fmt.Errorf("%w: lease of queue %q: %w", ErrUnknown, queue, err)
+			return nil, fmt.Errorf("%w: lease from queue %q: %w", ErrUnknown, queue, err)
 		}
 		return deliveries(lines)
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return nil, fmt.Errorf("%w: lease of queue %q: %w", ErrUnknown, queue, err)
+		return nil, fmt.Errorf("%w: lease from queue %q: %w", ErrUnknown, queue, err)
 	}
 	d, err := deliveryOf(resp.Header, body)
 	if err != nil {
-		return nil, fmt.Errorf("lease of queue %q: %w", queue, err)
+		return nil, fmt.Errorf("lease from queue %q: %w", queue, err)
 	}
 	return []Delivery{d}, nil
 }
@@ -198,7 +198,7 @@ func (c *Client) Peek(ctx context.Context, queue string, from uint64, max int) (
 		return nil, err
 	}
 	query := url.Values{"from": {strconv.FormatUint(from, 10)}, "max": {strconv.Itoa(max)}}
-	resp, err := c.do(ctx, request{method: http.MethodGet, path: path, query: query})
+	resp, err := c.do(ctx, request{act: fmt.Sprintf("peek at queue %q", queue), method: http.MethodGet, path: path, query: query})
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,15 @@ func putRequest(queue string, m Message) (request, error) {
 	if err := check(m); err != nil {
 		return request{}, refusal(api.CodeMalformed, err)
 	}
-	q := request{method: http.MethodPut, path: path, contentType: api.TypeBytes, body: m.Body, header: http.Header{}, query: url.Values{}}
+	q := request{
+		act:         fmt.Sprintf("put message %s into queue %q", m.ID, queue),
+		method:      http.MethodPut,
+		path:        path,
+		contentType: api.TypeBytes,
+		body:        m.Body,
+		header:      http.Header{},
+		query:       url.Values{},
+	}
 	if m.Priority != nil {
 		q.query.Set("priority", strconv.Itoa(int(*m.Priority)))
 	}
@@ -75,10 +83,13 @@ func putRequest(queue string, m Message) (request, error) {
 	return q, nil
 }
 
-// check finds what HTTP could not carry. Everything else is the agent's to judge.
+// check finds what HTTP or JSON could not carry. Everything else is the agent's to judge.
 func check(m Message) error {
 	if err := message.CheckID(m.ID); err != nil {
 		return err
+	}
+	if err := api.CheckText(m.Key); err != nil {
+		return fmt.Errorf("key: %w", err)
 	}
 	if err := message.NewHeaders(m.Headers).Check(); err != nil {
 		return err
@@ -111,37 +122,61 @@ func failedPut(id string, err error) api.PutResult {
 // PutBatch stores messages at the tail of one queue, in order, in one commit. One result per message; a refusal of one does
 // not hinder the others. With an error the results still have ids and verdicts, as for Put.
 func (c *Client) PutBatch(ctx context.Context, queue string, messages []Message) ([]api.PutResult, error) {
-	ids := make([]string, len(messages))
+	results := make([]api.PutResult, len(messages))
+	lines := make([]api.PutLine, 0, len(messages))
+	places := make([]int, 0, len(messages)) // places[i] is the message that lines[i] carries
 	for i, m := range messages {
-		if ids[i] = m.ID; m.ID == "" {
-			ids[i] = message.NewID()
+		if m.ID == "" {
+			m.ID = message.NewID()
 		}
+		if err := check(m); err != nil {
+			results[i] = failedPut(m.ID, refusal(api.CodeMalformed, err))
+			continue
+		}
+		lines = append(lines, api.PutLine{
+			ID:       m.ID,
+			Key:      m.Key,
+			Priority: m.Priority,
+			QoS:      m.QoS.String(),
+			Headers:  m.Headers,
+			Body:     api.NewBody(m.Body),
+		})
+		places = append(places, i)
 	}
-	results, err := c.putBatch(ctx, queue, ids, messages)
-	if err != nil {
-		results = make([]api.PutResult, len(ids))
-		for i, id := range ids {
-			results[i] = failedPut(id, err)
+	if len(lines) == 0 {
+		return results, nil
+	}
+	answers, err := c.putLines(ctx, queue, lines)
+	for i, place := range places {
+		if err != nil {
+			results[place] = failedPut(lines[i].ID, err)
+		} else {
+			results[place] = answers[i]
 		}
 	}
 	return results, err
 }
 
-func (c *Client) putBatch(ctx context.Context, queue string, ids []string, messages []Message) ([]api.PutResult, error) {
+func (c *Client) putLines(ctx context.Context, queue string, lines []api.PutLine) ([]api.PutResult, error) {
 	path, err := queuePath(queue, "/messages")
 	if err != nil {
 		return nil, err
 	}
-	var lines bytes.Buffer
-	encode := json.NewEncoder(&lines)
+	var body bytes.Buffer
+	encode := json.NewEncoder(&body)
 	encode.SetEscapeHTML(false)
-	for i, m := range messages {
-		line := api.PutLine{ID: ids[i], Key: m.Key, Priority: m.Priority, QoS: m.QoS.String(), Headers: m.Headers, Body: api.NewBody(m.Body)}
-		if err := encode.Encode(line); err != nil {
+	for i := range lines {
+		if err := encode.Encode(&lines[i]); err != nil {
 			return nil, refusal(api.CodeMalformed, err)
 		}
 	}
-	resp, err := c.do(ctx, request{method: http.MethodPost, path: path, contentType: api.TypeNDJSON, body: lines.Bytes()})
+	resp, err := c.do(ctx, request{
+		act:         fmt.Sprintf("put %d messages into queue %q", len(lines), queue),
+		method:      http.MethodPost,
+		path:        path,
+		contentType: api.TypeNDJSON,
+		body:        body.Bytes(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +185,8 @@ func (c *Client) putBatch(ctx context.Context, queue string, ids []string, messa
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	if len(results) != len(messages) {
-		return nil, fmt.Errorf("%w: %d verdicts for %d messages", ErrUnknown, len(results), len(messages))
+	if len(results) != len(lines) {
+		return nil, fmt.Errorf("%w: %d verdicts for %d messages", ErrUnknown, len(results), len(lines))
 	}
 	return results, nil
 }

@@ -162,5 +162,5 @@ func (s *Server) noCall(w http.ResponseWriter, r *http.Request) error {
 	if allowed := w.Header()["Allow"]; len(allowed) > 0 {
 		return refuse(api.CodeBadMethod, "%s %s: this path takes %v", r.Method, clip(r.URL.Path), allowed)
 	}
-	return refuse(api.CodeNoSuchCall, "%s %s", r.Method, clip(r.URL.Path))
+	return refuse(api.CodeNoSuchCall, "%s %s: no such call", r.Method, clip(r.URL.Path))
 }

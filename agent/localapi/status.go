@@ -29,7 +29,7 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) error {
 			return writeJSON(w, apiQueue(stats))
 		}
 	}
-	return refuse(api.CodeNoSuchQueue, "queue %q", clip(name))
+	return refuse(api.CodeNoSuchQueue, "queue %q: no such queue", clip(name))
 }
 
 func apiQueue(q spool.QueueStats) api.Queue {
@@ -70,7 +70,7 @@ func (s *Server) link(w http.ResponseWriter, r *http.Request) error {
 			return writeJSON(w, link)
 		}
 	}
-	return refuse(api.CodeNoSuchLink, "link %q", clip(name))
+	return refuse(api.CodeNoSuchLink, "link %q: no such link", clip(name))
 }
 
 func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
