@@ -15,6 +15,7 @@ func (l *Lane) Answered(now time.Time, stream message.StreamID, ranges []message
 	if !ok {
 		return nil
 	}
+	before := l.held
 	for _, r := range ranges {
 		settle = l.end(slot, r, settle)
 	}
@@ -22,6 +23,7 @@ func (l *Lane) Answered(now time.Time, stream message.StreamID, ranges []message
 		return nil
 	}
 	l.quiet, l.resend.tries = now, 0
+	l.growRamp(before - l.held)
 	l.route = hold{}
 	if l.refusal.on && l.ring.at(l.refusedAt).via == gone {
 		l.refusal = hold{}
@@ -59,6 +61,9 @@ func (l *Lane) end(slot uint32, r message.Range, settle []message.Range) []messa
 }
 
 func (l *Lane) gone(position uint64, e *entry) {
+	if e.via != waiting {
+		l.underWay--
+	}
 	e.via = gone
 	l.held--
 	l.streams[e.stream].held--
@@ -66,5 +71,16 @@ func (l *Lane) gone(position uint64, e *entry) {
 	if position < l.fresh {
 		l.unanswered--
 		l.unansweredBytes -= uint64(e.bytes)
+	}
+}
+
+// growRamp lets one more message be under way for each that was answered, from the answer on that ends a route's hold. A
+// peer that is full again after a few messages has then dropped about as many as it took, not a whole window each second.
+func (l *Lane) growRamp(answered int) {
+	if l.route.on {
+		l.ramp = 1
+	}
+	if l.ramp > 0 {
+		l.ramp += answered
 	}
 }

@@ -28,7 +28,7 @@ func (h *hold) probed(now time.Time) {
 
 // Hold says that the route is refused or the peer is full: until an answer ends a message or a session begins, only the
 // lowest message is tried, alone, with growing waits. What is under way counts as dropped by the peer and is shipped again
-// afterwards. A Hold while it lasts changes only the reason: each of many refused batches says it.
+// afterwards, two messages at first and one more for each answer. A Hold while it lasts changes only the reason: each of many refused batches says it.
 func (l *Lane) Hold(now time.Time, reason string) {
 	if !l.route.on {
 		l.route = l.newHold(now, reason)

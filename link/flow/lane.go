@@ -58,6 +58,9 @@ type Lane struct {
 	quiet  time.Time
 	resend wait
 
+	// underWay counts the entries on a connection. After a route's hold at most ramp of them may be; 0 means no bound.
+	underWay, ramp int
+
 	// route holds all of the lane; refusal holds it at the entry refusedAt.
 	route, refusal hold
 	refusedAt      uint64
@@ -122,6 +125,7 @@ func (l *Lane) Begin(now time.Time, grant Grant) {
 	l.streams.forgetCredit()
 	l.fresh, l.again = l.ring.head, l.ring.head
 	l.unanswered, l.unansweredBytes = 0, 0
+	l.underWay, l.ramp = 0, 0
 	l.quiet, l.resend.tries = now, 0
 	l.route, l.refusal = hold{}, hold{}
 }
@@ -144,6 +148,7 @@ func (l *Lane) shipAgain(from uint64, which func(*entry) bool) {
 	for p := from; p < l.fresh; p++ {
 		if e := l.ring.at(p); e.via >= 0 && which(e) {
 			e.via = waiting
+			l.underWay--
 			l.again = min(l.again, p)
 		}
 	}

@@ -278,9 +278,40 @@ func TestAHeldRouteProbesTheLowestAlone(t *testing.T) {
 	if _, ok := l.Held(); ok {
 		t.Fatal("an answer does not end the hold")
 	}
-	requireNext(t, l, after(at), 0, 2, 3) // what the peer dropped goes again at once
+	requireNext(t, l, after(at), 0, 2, 3) // what the peer dropped goes again at once, two messages first
+	requireNothing(t, l, after(at))
+	l.Answered(after(at), oldEpoch, []message.Range{{First: 2, Last: 3}})
 	requireNext(t, l, after(at), 0, 4)
 	requireNext(t, l, after(at), 0, 5, 6)
+}
+
+// TestAFullPeerIsNotFlooded has a peer with room for ten messages each second and a sender with a window of a thousand.
+func TestAFullPeerIsNotFlooded(t *testing.T) {
+	l := begun(flow.Options{}, flow.Grant{Bytes: 1 << 30, Messages: 1000}, items(oldEpoch, 10, upTo(2000)...))
+	taken, room := uint64(0), 10
+	for second := range 100 {
+		now, full := after(time.Duration(second)*time.Second), false
+		for !full {
+			b, ok := l.Next(now, 0)
+			if !ok {
+				break
+			}
+			for _, s := range b.Items {
+				if full = room == 0; full {
+					l.Hold(now, "full")
+					break
+				}
+				room--
+				taken = s.Number
+				l.Answered(now, oldEpoch, []message.Range{{First: s.Number, Last: s.Number}})
+			}
+		}
+		room = 10
+	}
+	// The first window was shipped before the peer said anything.
+	if s := l.Stats(); taken < 900 || s.Shipped > 1000+3*taken {
+		t.Fatalf("%d messages taken of %d shipped", taken, s.Shipped)
+	}
 }
 
 func TestAProbeStaysWithinCredit(t *testing.T) {

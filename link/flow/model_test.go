@@ -27,6 +27,7 @@ type model struct {
 	refused modelHold
 	at      int // index of the refused item
 	serial  int
+	ramp    int
 }
 
 type modelItem struct {
@@ -55,6 +56,7 @@ func (m *model) offer(list []flow.Item) {
 
 func (m *model) begin(now time.Time, g flow.Grant) {
 	m.begun, m.grant, m.bytes, m.quiet, m.silent = true, g, g.Bytes, now, m.o.ResendAfter
+	m.ramp = 0
 	clear(m.through)
 	for i := range m.list {
 		m.list[i].now, m.list[i].via = false, -1
@@ -116,6 +118,15 @@ func (m *model) pick(now time.Time) (picked []int) {
 	fits := func(it modelItem) bool {
 		return len(picked) == 0 || len(picked) < m.o.BatchMessages && size+it.Bytes <= m.o.BatchBytes && it.Stream == m.list[picked[0]].Stream
 	}
+	ramps := func(i int) bool {
+		under := len(picked)
+		for _, it := range m.list {
+			if !it.ended && it.via >= 0 {
+				under++
+			}
+		}
+		return m.ramp == 0 || i == head || under < m.ramp
+	}
 	for i, it := range m.list {
 		if m.refused.on && i >= m.at {
 			break
@@ -123,7 +134,7 @@ func (m *model) pick(now time.Time) (picked []int) {
 		if it.ended || !it.now || it.via >= 0 {
 			continue
 		}
-		if !fits(it) {
+		if !fits(it) || !ramps(i) {
 			break
 		}
 		picked, size = append(picked, i), size+it.Bytes
@@ -149,7 +160,7 @@ func (m *model) pick(now time.Time) (picked []int) {
 		if it.ended || it.now {
 			continue
 		}
-		if !fits(it) || !m.credits(it, messages+len(picked), bytes+size) {
+		if !fits(it) || !ramps(i) || !m.credits(it, messages+len(picked), bytes+size) {
 			break
 		}
 		picked, size = append(picked, i), size+it.Bytes
@@ -206,6 +217,12 @@ func (m *model) answered(now time.Time, stream message.StreamID, ranges []messag
 		}
 	}
 	if len(ended) > 0 {
+		if m.route.on {
+			m.ramp = 1
+		}
+		if m.ramp > 0 {
+			m.ramp += len(ended)
+		}
 		m.quiet, m.silent = now, m.o.ResendAfter
 		m.route = modelHold{}
 		if m.refused.on && m.list[m.at].ended {

@@ -84,7 +84,7 @@ func (l *Lane) pickLost() bool {
 		if e.via != waiting {
 			continue
 		}
-		if !l.fits(e, bytes) {
+		if !l.fits(e, bytes) || !l.ramps(p) {
 			break
 		}
 		l.picked = append(l.picked, p)
@@ -120,7 +120,7 @@ func (l *Lane) pickFresh() {
 		if e.via == gone {
 			continue
 		}
-		if !l.fits(e, bytes) || !l.credits(e, bytes) {
+		if !l.fits(e, bytes) || !l.ramps(p) || !l.credits(e, bytes) {
 			break
 		}
 		l.picked = append(l.picked, p)
@@ -152,6 +152,12 @@ func (l *Lane) credits(e *entry, bytes int) bool {
 		return false
 	}
 	return messages == 0 || l.unansweredBytes+uint64(bytes)+uint64(e.bytes) <= l.bytes
+}
+
+// ramps says whether the entry at position may go though the route was held a moment ago. The lowest always may: the others
+// can wait for it at the far side.
+func (l *Lane) ramps(position uint64) bool {
+	return l.ramp == 0 || position == l.ring.head || l.underWay+len(l.picked) < l.ramp
 }
 
 // lowestShipped says that the lowest message is under way.
@@ -186,6 +192,9 @@ func (l *Lane) ship(now time.Time, via int32) Batch {
 			l.unanswered++
 			l.unansweredBytes += uint64(e.bytes)
 			l.fresh = p + 1
+		}
+		if e.via == waiting {
+			l.underWay++
 		}
 		e.via, e.batch = via, l.batch
 	}
