@@ -131,8 +131,8 @@ func (l *Lane) Begin(now time.Time, grant Grant) {
 }
 
 // Credit says that numbers of stream up to through may be shipped, and that at most bytes may be unanswered in the lane.
-// Both are absolute; the latest counts. A stream without a Credit goes by Grant.Messages. One message may always be
-// unanswered, however few the bytes; through has no such exception.
+// Both are absolute; the latest counts. A stream without a Credit goes by Grant.Messages. Whatever the credit, one message of
+// the lane may always be unanswered: numbers have gaps, so the next may lie beyond any through that the peer can guess.
 func (l *Lane) Credit(stream message.StreamID, through uint64, bytes uint64) {
 	l.streams.credit(stream, through)
 	l.bytes = bytes

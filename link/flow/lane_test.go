@@ -147,11 +147,20 @@ func TestCreditBoundsWhatIsNewAndNotWhatIsResent(t *testing.T) {
 	requireNext(t, l, start, 1, 1, 2, 3, 4, 5) // resends are free
 	l.Credit(oldEpoch, 7, 1000)
 	requireNext(t, l, start, 1, 6, 7) // through
-	l.Answered(start, oldEpoch, []message.Range{{First: 1, Last: 7}})
 	requireNothing(t, l, start)
-	requireWake(t, l, time.Time{})
-	l.Credit(oldEpoch, 9, 0)
-	requireNext(t, l, start, 1, 8) // one message however few the bytes
+	l.Answered(start, oldEpoch, []message.Range{{First: 1, Last: 7}})
+	l.Credit(oldEpoch, 0, 0)
+	requireNext(t, l, start, 1, 8) // one message whatever the credit
+	requireNothing(t, l, start)
+}
+
+func TestAGapDoesNotStrandTheLane(t *testing.T) {
+	l := begun(flow.Options{}, plenty, items(oldEpoch, 10, 1, 2, 1_000_000, 2_000_000))
+	l.Credit(oldEpoch, 512, 1000)
+	requireNext(t, l, start, 0, 1, 2)
+	requireNothing(t, l, start)
+	l.Answered(start, oldEpoch, []message.Range{{First: 1, Last: 2}})
+	requireNext(t, l, start, 0, 1_000_000)
 	requireNothing(t, l, start)
 }
 
@@ -312,15 +321,6 @@ func TestAFullPeerIsNotFlooded(t *testing.T) {
 	if s := l.Stats(); taken < 900 || s.Shipped > 1000+3*taken {
 		t.Fatalf("%d messages taken of %d shipped", taken, s.Shipped)
 	}
-}
-
-func TestAProbeStaysWithinCredit(t *testing.T) {
-	l := begun(flow.Options{}, flow.Grant{}, items(oldEpoch, 10, 1))
-	l.Hold(start, "full")
-	requireNothing(t, l, after(time.Hour))
-	requireWake(t, l, time.Time{})
-	l.Credit(oldEpoch, 1, 0)
-	requireNext(t, l, after(time.Hour), 0, 1)
 }
 
 func TestARefusedMessageHoldsTheLaneAtIt(t *testing.T) {

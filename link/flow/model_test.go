@@ -89,10 +89,12 @@ func (m *model) unanswered() (messages int, bytes int, oldest time.Time) {
 func (m *model) credits(it modelItem, messages, bytes int) bool {
 	through, credited := m.through[it.Stream]
 	switch {
+	case messages == 0:
+		return true
 	case credited && it.Number > through, !credited && uint64(messages) >= m.grant.Messages:
 		return false
 	}
-	return messages == 0 || uint64(bytes+it.Bytes) <= m.bytes
+	return uint64(bytes+it.Bytes) <= m.bytes
 }
 
 // pick says which items the next batch holds.
@@ -106,7 +108,7 @@ func (m *model) pick(now time.Time) (picked []int) {
 		if !h.on || h == &m.refused && m.at != head {
 			continue
 		}
-		if now.Before(h.next) || !m.list[head].now && !m.credits(m.list[head], messages, bytes) {
+		if now.Before(h.next) {
 			return nil
 		}
 		h.wait = min(2*h.wait, m.o.ProbeMax)

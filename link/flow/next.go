@@ -34,7 +34,7 @@ func (l *Lane) Next(now time.Time, via int) (Batch, bool) {
 	switch h := l.holding(); {
 	case !l.begun || l.held == 0:
 	case h != nil:
-		if l.mayProbe() && h.due(now) {
+		if h.due(now) {
 			l.picked = append(l.picked, l.ring.head)
 			h.probed(now)
 			l.stats.Probes++
@@ -58,10 +58,7 @@ func (l *Lane) Wake() time.Time {
 		return time.Time{}
 	}
 	if h := l.holding(); h != nil {
-		if l.mayProbe() {
-			return h.next
-		}
-		return time.Time{}
+		return h.next
 	}
 	if l.lowestShipped() {
 		return l.quiet.Add(l.resend.now())
@@ -138,9 +135,13 @@ func (l *Lane) fits(e *entry, bytes int) bool {
 		e.stream == l.ring.at(l.picked[0]).stream
 }
 
-// credits says whether the peer lets e be shipped behind what is unanswered and picked.
+// credits says whether the peer lets e be shipped behind what is unanswered and picked. One message may always be unanswered:
+// it may be larger than all credit, or its number lie beyond through because the numbers between were never this lane's.
 func (l *Lane) credits(e *entry, bytes int) bool {
 	messages := uint64(l.unanswered + len(l.picked))
+	if messages == 0 {
+		return true
+	}
 	if messages >= maxUnanswered {
 		return false
 	}
@@ -151,7 +152,7 @@ func (l *Lane) credits(e *entry, bytes int) bool {
 	} else if messages >= l.grant.Messages {
 		return false
 	}
-	return messages == 0 || l.unansweredBytes+uint64(bytes)+uint64(e.bytes) <= l.bytes
+	return l.unansweredBytes+uint64(bytes)+uint64(e.bytes) <= l.bytes
 }
 
 // ramps says whether the entry at position may go though the route was held a moment ago. The lowest always may: the others
@@ -163,11 +164,6 @@ func (l *Lane) ramps(position uint64) bool {
 // lowestShipped says that the lowest message is under way.
 func (l *Lane) lowestShipped() bool {
 	return l.ring.head < l.fresh && l.ring.at(l.ring.head).via >= 0
-}
-
-// mayProbe says whether the lowest message may be shipped at all: a probe does not go beyond credit.
-func (l *Lane) mayProbe() bool {
-	return l.ring.head < l.fresh || l.credits(l.ring.at(l.ring.head), 0)
 }
 
 // ship turns the picked entries into a batch under way.
