@@ -43,6 +43,10 @@ func (g *globals) printLinks(links []api.Link, now time.Time) error {
 	if g.json() {
 		return g.printJSON(links)
 	}
+	if len(links) == 0 {
+		_, err := fmt.Fprintln(g.stdout, "no links are configured")
+		return err
+	}
 	t := newTable(g.stdout, "LINK", "STATE", "FOR", "RTT", "QUEUED", "UNANSWERED", "OLDEST", "REASON")
 	for i := range links {
 		addLink(t, &links[i], now)

@@ -31,6 +31,9 @@ The body is the argument itself, the standard input (-) or a file (@FILE).`,
 		Args: arguments(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m := client.Message{ID: id, Key: key}
+			if priority > message.MaxPriority {
+				return usageOf(cmd, fmt.Errorf("--priority %d: use 0 to %d", priority, message.MaxPriority))
+			}
 			if cmd.Flags().Changed("priority") {
 				m.Priority = &priority
 			}

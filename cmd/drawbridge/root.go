@@ -53,6 +53,7 @@ Exit codes: 0 ok, 1 failed, 2 usage, 3 nothing there, 4 refused, 5 outcome unkno
 func commandGroup(parent *cobra.Command, children ...*cobra.Command) {
 	parent.AddCommand(children...)
 	parent.Args = cobra.ArbitraryArgs
+	parent.SuggestionsMinimumDistance = 2
 	parent.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cmd.Help()
