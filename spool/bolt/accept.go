@@ -1,0 +1,198 @@
+package bolt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"drawbridge/dedupe"
+	"drawbridge/message"
+	"drawbridge/spool"
+)
+
+// arrival is a shipped message on its way in.
+type arrival struct {
+	number uint64
+	prev   message.Place
+	lane   uint8
+	staged
+	// refusal is what speaks against the message itself, should it be new.
+	refusal error
+}
+
+// BeginSession implements spool.Incoming.
+func (s *Store) BeginSession(ctx context.Context, peer string, session message.SessionID) (spool.Identity, error) {
+	var identity spool.Identity
+	err := s.commit(ctx, 0, func(t *txn) error {
+		t.mem.sessions[peer] = session
+		identity = t.mem.identity
+		return nil
+	})
+	if err != nil {
+		return spool.Identity{}, fmt.Errorf("begin session %s with %q: %w", session, peer, err)
+	}
+	return identity, nil
+}
+
+// Accept implements spool.Incoming.
+func (s *Store) Accept(ctx context.Context, a spool.Arrivals) ([]spool.Decision, error) {
+	options, configured := s.options.Queues[a.Queue]
+	arrivals := make([]*arrival, len(a.Messages))
+	bytes := 0
+	if configured {
+		for i := range a.Messages {
+			arrivals[i] = s.prepareArrival(&a, &a.Messages[i], options)
+			bytes += len(arrivals[i].record)
+		}
+	}
+	decisions := make([]spool.Decision, len(a.Messages))
+	peer, session, queue, stream := a.Peer, a.Session, a.Queue, a.Stream
+	ended := false
+	err := s.commit(ctx, bytes, func(t *txn) error {
+		inForce, ok := t.mem.sessions[peer]
+		switch {
+		case !ok || inForce != session:
+			ended = true
+		case !configured:
+			for i := range decisions {
+				decisions[i] = refused(fmt.Errorf("queue %q: %w", queue, spool.ErrNoQueue))
+			}
+		default:
+			t.accept(frontierKey{stream, queue}, arrivals, decisions)
+		}
+		return nil
+	})
+	if err == nil && ended {
+		err = spool.ErrSessionEnded
+	}
+	if err != nil {
+		return nil, fmt.Errorf("accept %d messages from %q into queue %q: %w", len(a.Messages), peer, queue, err)
+	}
+	return decisions, nil
+}
+
+// prepareArrival does all that needs no transaction.
+func (s *Store) prepareArrival(a *spool.Arrivals, in *spool.Arrival, options spool.QueueOptions) *arrival {
+	m := in.Message
+	m.Deliveries = 0 // they count the consumers of one queue, and this is another
+	return &arrival{
+		number:  in.Number,
+		prev:    in.Prev,
+		lane:    m.Priority,
+		refusal: s.against(&m, options),
+		staged: staged{
+			key:    s.hasher.Key(a.Queue, m.EndToEnd()),
+			sum:    m.ContentSum(),
+			place:  message.Place{Stream: a.Stream, Number: in.Number},
+			record: message.AppendRecord(make([]byte, 0, len(m.Body)+256), &m),
+		},
+	}
+}
+
+// against returns the refusal of a message that this queue does not take from anybody.
+func (s *Store) against(m *message.Message, options spool.QueueOptions) error {
+	switch size := uint64(len(m.Body)); {
+	case size > options.MaxMessageBytes:
+		return fmt.Errorf("body of %d bytes: %w, the queue takes %d", size, spool.ErrTooLarge, options.MaxMessageBytes)
+	case m.Origin == s.options.Agent:
+		return fmt.Errorf("it was stored at %q first: %w", m.Origin, spool.ErrLoop)
+	case slices.Contains(m.Hops, s.options.Agent):
+		return fmt.Errorf("it has left %q before: %w", s.options.Agent, spool.ErrLoop)
+	case len(m.Hops) > message.MaxHops:
+		return fmt.Errorf("it has left %d agents: %w", len(m.Hops), spool.ErrLoop)
+	}
+	if err := m.Check(); err != nil {
+		return fmt.Errorf("%w: %w", spool.ErrMalformed, err)
+	}
+	return nil
+}
+
+func refused(err error) spool.Decision {
+	return spool.Decision{Verdict: message.Refused, Refusal: err}
+}
+
+// accept decides the arrivals in order; each sees what the ones before it did.
+func (t *txn) accept(key frontierKey, arrivals []*arrival, decisions []spool.Decision) {
+	q := t.mem.queues[key.queue]
+	for i, a := range arrivals {
+		decisions[i] = t.decide(q, key, a)
+	}
+}
+
+func (t *txn) decide(q *queue, key frontierKey, a *arrival) spool.Decision {
+	c := dedupe.Case{
+		Number:       a.number,
+		Frontier:     t.frontier(key),
+		Prev:         a.prev,
+		PrevFrontier: t.frontier(frontierKey{a.prev.Stream, key.queue}),
+		Sum:          a.sum,
+	}
+	t.lookUp(&c, a)
+	switch ruling := dedupe.Judge(c); ruling {
+	case dedupe.Admit:
+		if a.refusal != nil {
+			return refused(a.refusal)
+		}
+		t.stage(q, a.lane, &a.staged)
+		t.advance(key, a.number)
+		q.counts.accepted++
+		return spool.Decision{Verdict: message.Accepted}
+	case dedupe.Again:
+		t.advance(key, a.number)
+		q.counts.duplicates++
+		return spool.Decision{Verdict: message.Duplicate}
+	case dedupe.Duplicate:
+		q.counts.duplicates++
+		return spool.Decision{Verdict: message.Duplicate}
+	case dedupe.Below:
+		q.counts.duplicates++
+		return spool.Decision{Verdict: message.Below}
+	case dedupe.Early:
+		return spool.Decision{Verdict: message.Undecided}
+	case dedupe.Conflict:
+		return refused(spool.ErrConflict)
+	case dedupe.Fork:
+		return refused(fmt.Errorf("number %d came before with other content, two spools number one stream: %w", a.number, spool.ErrConflict))
+	default:
+		panic("bolt: " + ruling.String() + " is no ruling")
+	}
+}
+
+// lookUp enters what the ledger knows of the arrival, this commit's own messages included.
+func (t *txn) lookUp(c *dedupe.Case, a *arrival) {
+	if first := t.byKey[a.key]; first != nil {
+		c.ByKey = &dedupe.Entry{Key: first.key, Sum: first.sum, Place: first.place}
+		if first.place == a.place {
+			c.ByPlace = c.ByKey
+		}
+		return
+	}
+	e, row, ok := t.find(a.key)
+	if !ok {
+		return
+	}
+	c.ByKey = &e
+	if e.Sum != a.sum {
+		if p, ok := row.FindPlace(a.place); ok {
+			c.ByPlace = &p
+		}
+	}
+}
+
+// frontier returns the frontier with what this commit has admitted.
+func (t *txn) frontier(k frontierKey) uint64 {
+	if n, ok := t.frontiers[k]; ok {
+		return n
+	}
+	return t.mem.frontiers.get(k)
+}
+
+func (t *txn) advance(k frontierKey, number uint64) {
+	t.changed = true
+	t.frontiers[k] = max(number, t.frontier(k))
+}
+
+// Frontier implements spool.Incoming.
+func (s *Store) Frontier(stream message.StreamID, queue string) uint64 {
+	return s.view.Load().frontiers.get(frontierKey{stream, queue})
+}

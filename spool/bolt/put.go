@@ -1,0 +1,225 @@
+package bolt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"drawbridge/dedupe"
+	"drawbridge/message"
+	"drawbridge/spool"
+)
+
+// staged is a message that the commit in progress stores.
+type staged struct {
+	key    dedupe.Key
+	sum    uint32
+	place  message.Place // under which it came; zero for a local put
+	record []byte
+	// sequence is given when the group is complete.
+	sequence uint64
+}
+
+// staging is what the commit in progress stores in one queue.
+type staging struct {
+	queue *queue
+	lanes [lanes][]*staged
+}
+
+// stage adds a message to the tail of a lane.
+func (t *txn) stage(q *queue, lane uint8, m *staged) {
+	t.changed = true
+	t.ready[q.name] = struct{}{}
+	t.byKey[m.key] = m
+	i := slices.IndexFunc(t.staging, func(s *staging) bool { return s.queue == q })
+	if i < 0 {
+		i = len(t.staging)
+		t.staging = append(t.staging, &staging{queue: q})
+	}
+	t.staging[i].lanes[lane] = append(t.staging[i].lanes[lane], m)
+}
+
+// writeGroups gives the staged messages their sequences, lane by lane so that those of a group are consecutive, and writes
+// the groups.
+func (t *txn) writeGroups() error {
+	for _, s := range t.staging {
+		for lane := range s.lanes {
+			if len(s.lanes[lane]) == 0 {
+				continue
+			}
+			if err := t.writeGroup(s.queue, uint8(lane), s.lanes[lane]); err != nil {
+				return fmt.Errorf("write a group of queue %q: %w", s.queue.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (t *txn) writeGroup(q *queue, lane uint8, messages []*staged) error {
+	b, err := t.open(q)
+	if err != nil {
+		return err
+	}
+	if err := t.stream(q, b, lane); err != nil {
+		return err
+	}
+	g := &group{lane: lane, first: q.next, count: len(messages), live: len(messages), at: t.now}
+	epoch := t.mem.identity.Epoch.Counter
+	records := make([][]byte, len(messages))
+	size := 0
+	for i, m := range messages {
+		m.sequence = q.next
+		q.next++
+		records[i] = m.record
+		size += len(m.record)
+		if len(q.marks) > 0 && q.marks.owner(lane, m.sequence) != "" {
+			q.inDoubt++ // the mark was written ahead
+		}
+	}
+	blob := appendBlobHead(make([]byte, 0, blobHeadBytes+4*len(records)+size), lane, epoch, g.first, t.now, records)
+	for _, r := range records {
+		blob = append(blob, r...)
+	}
+	// A bucket of its own lets bbolt write the blob once and free it as a whole; beside other values of one bucket it would be
+	// written again with each of them.
+	nested, err := b.groups.CreateBucket(groupKey(lane, g.first))
+	if err != nil {
+		return err
+	}
+	if err := nested.Put(keyBlob, blob); err != nil {
+		return err
+	}
+	q.live[lane] += uint64(g.count)
+	q.bytes += uint64(size)
+	q.lanes[lane].appended(g, epoch)
+	return nil
+}
+
+// stream makes sure that the lane has a stream in this epoch, durable with its first number.
+func (t *txn) stream(q *queue, b *buckets, lane uint8) error {
+	if q.lanes[lane].streamed {
+		return nil
+	}
+	id := message.NewStreamID()
+	q.lanes[lane].streamed = true
+	return b.streams.Put(streamKey(lane, t.mem.identity.Epoch.Counter), id[:])
+}
+
+// put is one message of a Put on its way.
+type put struct {
+	queue  string
+	lane   uint8
+	minted bool
+	staged
+	// first is the copy in the same commit that this one repeats.
+	first *staged
+}
+
+// Put implements spool.Local.
+func (s *Store) Put(ctx context.Context, puts []spool.Put) ([]spool.PutResult, error) {
+	results := make([]spool.PutResult, len(puts))
+	items := make([]*put, len(puts))
+	bytes, wanted := 0, 0
+	now := time.UnixMilli(s.options.Now().UnixMilli()).UTC()
+	for i := range puts {
+		item, id, err := s.preparePut(&puts[i], now)
+		results[i] = spool.PutResult{ID: id}
+		if err != nil {
+			results[i].Status, results[i].Err = spool.Rejected, err
+			continue
+		}
+		items[i] = item
+		bytes += len(item.record)
+		wanted++
+	}
+	if wanted == 0 {
+		return results, nil
+	}
+	err := s.commit(ctx, bytes, func(t *txn) error {
+		for i, item := range items {
+			if item != nil {
+				t.put(item, &results[i])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("put %d messages: %w", len(puts), err)
+	}
+	for i, item := range items {
+		switch {
+		case item == nil || results[i].Sequence != 0:
+		case item.first != nil:
+			results[i].Sequence = item.first.sequence
+		default:
+			results[i].Sequence = item.sequence
+		}
+	}
+	return results, nil
+}
+
+// preparePut does all that needs no transaction. Its error is a refusal.
+func (s *Store) preparePut(p *spool.Put, now time.Time) (*put, string, error) {
+	id := p.ID
+	if id == "" {
+		id = message.NewID()
+	}
+	q, ok := s.options.Queues[p.Queue]
+	if !ok {
+		return nil, id, fmt.Errorf("queue %q: %w", p.Queue, spool.ErrNoQueue)
+	}
+	if uint64(len(p.Body)) > q.MaxMessageBytes {
+		return nil, id, fmt.Errorf("body of %d bytes: %w, queue %q takes %d", len(p.Body), spool.ErrTooLarge, p.Queue, q.MaxMessageBytes)
+	}
+	m := message.Message{
+		Head: message.Head{
+			ID: id, Origin: s.options.Agent, Priority: p.Priority, Key: p.Key, QoS: p.QoS, StoredAt: now, Headers: p.Headers,
+		},
+		Body: p.Body,
+	}
+	m.Seal()
+	if err := m.Check(); err != nil {
+		return nil, id, fmt.Errorf("%w: %w", spool.ErrMalformed, err)
+	}
+	return &put{
+		queue:  p.Queue,
+		lane:   p.Priority,
+		minted: p.ID == "",
+		staged: staged{
+			key:    s.hasher.Key(p.Queue, m.EndToEnd()),
+			sum:    m.ContentSum(),
+			record: message.AppendRecord(make([]byte, 0, len(p.Body)+256), &m),
+		},
+	}, id, nil
+}
+
+// put decides one message. An id that was minted for it is known to nobody else.
+func (t *txn) put(item *put, result *spool.PutResult) {
+	q := t.mem.queues[item.queue]
+	if !item.minted {
+		if first := t.byKey[item.key]; first != nil {
+			item.first = first
+			q.repeated(first.sum == item.sum, result)
+			return
+		}
+		if e, _, ok := t.find(item.key); ok {
+			result.Sequence = e.Sequence
+			q.repeated(e.Sum == item.sum, result)
+			return
+		}
+	}
+	t.stage(q, item.lane, &item.staged)
+	q.counts.stored++
+	result.Status = spool.Stored
+}
+
+// repeated answers a put whose id is known.
+func (q *queue) repeated(same bool, result *spool.PutResult) {
+	if same {
+		q.counts.duplicates++
+		result.Status = spool.Duplicate
+		return
+	}
+	result.Status, result.Err = spool.Conflict, spool.ErrConflict
+}

@@ -1,0 +1,94 @@
+package bolt
+
+import (
+	"drawbridge/spool"
+)
+
+// snapshot is what readers see of the memory as of one commit. It never changes.
+type snapshot struct {
+	identity  spool.Identity
+	frontiers *frontiers
+	position  map[string]int
+	queues    []queueView // sorted by name
+}
+
+// queueView is one queue in a snapshot.
+type queueView struct {
+	stats  spool.QueueStats
+	counts counts
+	live   [lanes]uint64
+	marks  marks
+	// oldest is when the oldest live message came, in spool time; 0 if there is none.
+	oldest int64
+}
+
+func (v *snapshot) queue(name string) *queueView {
+	if i, ok := v.position[name]; ok {
+		return &v.queues[i]
+	}
+	return nil
+}
+
+func (v *snapshot) counts(name string) counts {
+	if q := v.queue(name); q != nil {
+		return q.counts
+	}
+	return counts{}
+}
+
+// publish lets readers see the memory as it is now.
+func (s *Store) publish() {
+	m := s.memory
+	v := &snapshot{
+		identity:  m.identity,
+		frontiers: m.frontiers,
+		position:  m.position,
+		queues:    make([]queueView, len(m.names)),
+	}
+	for i, name := range m.names {
+		m.queues[name].look(&v.queues[i])
+	}
+	s.view.Store(v)
+}
+
+func (q *queue) look(v *queueView) {
+	v.counts, v.live, v.marks = q.counts, q.live, q.marks
+	for i := range q.lanes {
+		if h := q.lanes[i].head; h.ok && (v.oldest == 0 || h.at < v.oldest) {
+			v.oldest = h.at
+		}
+	}
+	v.stats = spool.QueueStats{
+		Name:       q.name,
+		Messages:   q.messages(),
+		Bytes:      q.bytes,
+		Leased:     q.leased,
+		InDoubt:    q.inDoubt,
+		Stored:     q.counts.stored,
+		Duplicates: q.counts.duplicates,
+		Acked:      q.counts.acked,
+		Settled:    q.counts.settled,
+		Accepted:   q.counts.accepted,
+		Route:      q.options.Route,
+	}
+}
+
+// Stats implements spool.Store.
+func (s *Store) Stats() []spool.QueueStats {
+	v := s.view.Load()
+	now := s.clock.now()
+	stats := make([]spool.QueueStats, len(v.queues))
+	for i := range v.queues {
+		stats[i] = v.queues[i].stats
+		if at := v.queues[i].oldest; at != 0 {
+			stats[i].OldestAge = duration(max(0, now-at))
+		}
+	}
+	return stats
+}
+
+// Identity implements spool.Store.
+func (s *Store) Identity() spool.Identity { return s.view.Load().identity }
+
+// Commits counts the transactions that were committed since the store was opened.
+func (s *Store) Commits() uint64 { return s.commits.Load() }
