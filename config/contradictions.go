@@ -26,11 +26,15 @@ func (r *reader) contradictions(c *Config, links []linkEntry, f map[string]node)
 
 func (r *reader) missingQueues(queues map[string]spool.QueueOptions, links []linkEntry) {
 	names := slices.Sorted(maps.Keys(queues))
+	there := "no queue at all"
+	if len(names) > 0 {
+		there = clip(strings.Join(names, ", "))
+	}
 	look := func(name placed[string]) {
 		if _, ok := queues[name.value]; ok || name.value == "" {
 			return
 		}
-		r.suggest(name.place, nearest(name.value, names), "there is no queue %q under `queues`", name.value)
+		r.suggest(name.place, nearest(name.value, names), "there is no queue %q under `queues`, which holds: %s", name.value, there)
 	}
 	for _, l := range links {
 		for _, s := range l.send {

@@ -60,7 +60,7 @@ const (
 )
 
 // noLimit is the upper bound of durations that may be as long as anybody wants.
-const noLimit = 100 * 365 * 24 * time.Hour
+const noLimit = 5200 * 7 * 24 * time.Hour
 
 func (r *reader) config() *Config {
 	paths := DefaultPaths(os.Getuid(), func(variable string) string {

@@ -13,6 +13,8 @@ type source struct {
 	name  string
 	text  string
 	lines [][]rune
+	// above is how many lines stand above the part that is being parsed alone.
+	above int
 }
 
 // maxFileBytes and maxTokens bound the work of a parser that takes quadratic time on one huge mapping.
@@ -26,7 +28,7 @@ func newSource(name string, raw []byte) (*source, error) {
 	raw, _ = bytes.CutPrefix(raw, []byte("\ufeff"))
 	s := &source{name: name}
 	if len(raw) > maxFileBytes {
-		return nil, s.whole("the file has %d bytes, at most %s are read", len(raw), FormatBytes(maxFileBytes))
+		return nil, s.whole("the file is larger than %s", FormatBytes(maxFileBytes))
 	}
 	if bytes.HasPrefix(raw, []byte{0xff, 0xfe}) || bytes.HasPrefix(raw, []byte{0xfe, 0xff}) {
 		return nil, s.whole("the file is UTF-16, save it as UTF-8")

@@ -17,7 +17,11 @@ import (
 // the mapping holds the rest, and checks that compare one part with another would only guess.
 func (r *reader) document() (root node, whole bool) {
 	file, err := r.parse(r.source.text)
-	if err != nil {
+	switch {
+	case errors.Is(err, errTooMuch):
+		r.syntaxError(err)
+		return node{}, false
+	case err != nil:
 		return r.sections(err), false
 	}
 	var bodies []node
@@ -49,42 +53,55 @@ func (r *reader) document() (root node, whole bool) {
 func (r *reader) sections(first error) (root node) {
 	root.kind = mapping
 	reported := len(r.problems)
-	for _, text := range r.source.sections() {
-		file, err := r.parse(text)
-		if err != nil {
-			r.syntaxError(err)
-			continue
-		}
-		for _, doc := range file.Docs {
-			if body := doc.Body; body != nil {
-				n := r.tree(body, place{})
-				if n.kind != mapping {
-					r.report(n.place, "want a line of the form `key: value`")
-				}
-				root.entries = append(root.entries, n.entries...)
-			}
-		}
+	for _, section := range r.source.sections() {
+		r.source.above = section.above
+		r.section(section.text, &root)
 	}
+	r.source.above = 0
 	if len(r.problems) == reported {
 		r.syntaxError(first)
 	}
 	return root
 }
 
-// sections returns the file once for each line that begins with a word, with all but that line and the indented ones below
-// it left blank, so that places stay true.
-func (s *source) sections() []string {
+// section adds the keys of one section to root.
+func (r *reader) section(text string, root *node) {
+	file, err := r.parse(text)
+	if err != nil {
+		r.syntaxError(err)
+		return
+	}
+	for _, doc := range file.Docs {
+		if doc.Body == nil {
+			continue
+		}
+		n := r.tree(doc.Body, place{})
+		if n.kind != mapping {
+			r.report(n.place, "want a line of the form `key: value`")
+		}
+		root.entries = append(root.entries, n.entries...)
+	}
+}
+
+// section is a part of the file and how many lines stand above it.
+type section struct {
+	above int
+	text  string
+}
+
+// sections cuts the file before each line that begins with a word.
+func (s *source) sections() []section {
 	lines := strings.Split(s.text, "\n")
 	begins := func(line string) bool {
-		return line != "" && !strings.ContainsAny(line[:1], " \t#-]},")
+		return line != "" && !strings.ContainsAny(line[:1], " \t#-:,]}")
 	}
-	var sections []string
+	var sections []section
 	for from := 0; from < len(lines); {
 		to := from + 1
 		for to < len(lines) && !begins(lines[to]) {
 			to++
 		}
-		sections = append(sections, strings.Repeat("\n", from)+strings.Join(lines[from:to], "\n"))
+		sections = append(sections, section{from, strings.Join(lines[from:to], "\n")})
 		from = to
 	}
 	return sections
@@ -94,14 +111,21 @@ func (s *source) sections() []string {
 // configuration nests to five.
 const maxNesting = 20
 
+// errTooMuch is wrapped by parse for a file that is not given to the parser at all.
+var errTooMuch = errors.New("the file is more than a configuration can be")
+
+func tooMuch(at *token.Token, format string, args ...any) error {
+	return errors.Join(errTooMuch, &yaml.SyntaxError{Message: fmt.Sprintf(format, args...), Token: at})
+}
+
 // parse runs the YAML parser within bounds.
 func (r *reader) parse(text string) (file *ast.File, err error) {
 	tokens := lexer.Tokenize(text)
 	if len(tokens) > maxTokens {
-		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("the file has more than %d words and signs", maxTokens), Token: tokens[maxTokens]}
+		return nil, tooMuch(tokens[maxTokens], "more than %d words and signs", maxTokens)
 	}
 	if deep := nestsTooDeep(tokens); deep != nil {
-		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("nested deeper than %d", maxNesting), Token: deep}
+		return nil, tooMuch(deep, "nested deeper than %d", maxNesting)
 	}
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 }

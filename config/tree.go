@@ -70,6 +70,10 @@ func (r *reader) tree(from ast.Node, at place) node {
 		for i, value := range from.Values {
 			item := at
 			item.path = fmt.Sprintf("%s[%d]", at.path, i)
+			if text, at, ok := r.source.glued(value, item); ok {
+				n.items = append(n.items, node{kind: scalar, place: at, text: text})
+				continue
+			}
 			n.items = append(n.items, r.tree(value, item))
 		}
 		return n
@@ -98,6 +102,24 @@ func (r *reader) tree(from ast.Node, at place) node {
 	return node{place: at}
 }
 
+// glued undoes a mistake of the parser: within braces it takes the item host:4747 of a list for a mapping. A colon that no
+// space follows is part of the word.
+func (s *source) glued(item ast.Node, at place) (text string, where place, ok bool) {
+	m, isMapping := item.(*ast.MappingNode)
+	if !isMapping || len(m.Values) != 1 || m.Start.Type == token.MappingStartType {
+		return "", at, false
+	}
+	value, isScalar := m.Values[0].Value.(ast.ScalarNode)
+	if !isScalar {
+		return "", at, false
+	}
+	key, colon := m.Values[0].Key.GetToken(), m.Values[0].Start
+	if value.GetToken().Position.Offset != colon.Position.Offset+1 || value.GetToken().Type == token.ImplicitNullType {
+		return "", at, false
+	}
+	return key.Value + ":" + value.GetToken().Value, s.placeOf(key, at.path), true
+}
+
 // entry returns the entries of one key: one, or none if the key is refused.
 func (r *reader) entry(from *ast.MappingValueNode, parent place) []entry {
 	at := r.source.placeOf(from.Key.GetToken(), parent.path)
@@ -123,7 +145,7 @@ func (s *source) placeOf(t *token.Token, path string) place {
 	if t == nil || t.Position == nil {
 		return place{path: path}
 	}
-	at := place{line: t.Position.Line, column: max(1, t.Position.Column), path: path}
+	at := place{line: s.above + t.Position.Line, column: max(1, t.Position.Column), path: path}
 	if at.line < 1 || at.line > len(s.lines) {
 		return at
 	}
