@@ -81,7 +81,7 @@ func newAgent(t *testing.T) (*client.Client, *counted) {
 	return c, counting
 }
 
-func socketPath(t *testing.T) string {
+func socketPath(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "client")
 	if err != nil {
