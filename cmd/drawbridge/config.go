@@ -49,12 +49,12 @@ func (g *globals) printProblems(path string, cfg *config.Config, problems config
 		return g.printJSON(append(config.Errors{}, problems...))
 	}
 	if len(problems) == 0 {
-		_, err := fmt.Fprintf(g.stdout, "%s is good: agent %s, %d queues, %d links\n", path, cfg.Agent, len(cfg.Queues), len(cfg.Links))
+		_, err := fmt.Fprintf(g.stdout, "%s is good: agent %s, queues: %d, links: %d\n", path, cfg.Agent, len(cfg.Queues), len(cfg.Links))
 		return err
 	}
 	for _, p := range problems {
 		fmt.Fprintln(g.stderr, p.Error())
 	}
-	_, err := fmt.Fprintf(g.stderr, "%s: %d mistakes\n", path, len(problems))
+	_, err := fmt.Fprintf(g.stderr, "%s: mistakes: %d\n", path, len(problems))
 	return err
 }

@@ -183,7 +183,7 @@ func TestConfigCheckTellsEveryMistake(t *testing.T) {
 	}
 	for _, args := range [][]string{{"config", "check", path}, {"config", "check", "--config", path}} {
 		code, _, stderr := s.try(args...)
-		if code != exitFailed || !strings.Contains(stderr, "3 mistakes") || !strings.Contains(stderr, path+":1:") || !strings.Contains(stderr, path+":3:") {
+		if code != exitFailed || !strings.Contains(stderr, "mistakes: 3") || !strings.Contains(stderr, path+":1:") || !strings.Contains(stderr, path+":3:") {
 			t.Errorf("%v: exit code %d\n%s", args, code, stderr)
 		}
 	}
