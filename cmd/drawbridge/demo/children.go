@@ -82,6 +82,9 @@ const startGrace = 20 * time.Second
 // stopGrace is how long an agent may take to drain before it is killed.
 const stopGrace = 5 * time.Second
 
+// endGrace is how long the kernel may take to end a killed process.
+const endGrace = 10 * time.Second
+
 // tailBytes is how much of a log is shown when its agent ended by itself.
 const tailBytes = 2 << 10
 
@@ -156,10 +159,9 @@ func (c *child) await(ctx context.Context, l *life, answers func(context.Context
 // kill ends the process by SIGKILL and returns nil if it died of that.
 func (c *child) kill() error {
 	l := c.claim()
-	if err := l.cmd.Process.Kill(); err != nil {
-		return fmt.Errorf("kill agent %s: %w", c.name, err)
+	if err := c.end(l); err != nil {
+		return err
 	}
-	<-l.over
 	if status, ok := l.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
 		return fmt.Errorf("agent %s ended by itself (%s) before the SIGKILL", c.name, l.cmd.ProcessState)
 	}
@@ -180,9 +182,23 @@ func (c *child) stop() error {
 		return nil
 	case <-time.After(stopGrace):
 	}
-	_ = l.cmd.Process.Kill()
-	<-l.over
+	if err := c.end(l); err != nil {
+		return err
+	}
 	return fmt.Errorf("agent %s did not stop within %s and was killed", c.name, stopGrace)
+}
+
+// end kills the process and waits for its end. A process that waits for a disk does not end before the disk has answered.
+func (c *child) end(l *life) error {
+	if err := l.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill agent %s: %w", c.name, err)
+	}
+	select {
+	case <-l.over:
+		return nil
+	case <-time.After(endGrace):
+		return fmt.Errorf("agent %s has not ended %s after its SIGKILL: is its disk stuck?", c.name, endGrace)
+	}
 }
 
 // claim says that the end of the present life is near and no surprise.

@@ -21,7 +21,7 @@ type Agent interface {
 	// Held is how many messages are in the agent's queue; Unanswered how many of them it has shipped and got no answer for.
 	Held(ctx context.Context) (int, error)
 	Unanswered(ctx context.Context) (int, error)
-	// Condition is the state of the agent's link, in its own words.
+	// Condition is the state of the agent's link in its own words, or why it does not say.
 	Condition(ctx context.Context) string
 	// Kill ends the process by SIGKILL and waits for its end; an error says that it did not end by that. Start starts it again
 	// and returns when it answers.
@@ -125,7 +125,7 @@ func (c *Crossing) watch(ctx context.Context, t *tally) error {
 		case before >= c.Messages:
 			return fmt.Errorf("%w any more, and after %s the queues are not empty", errStuck, c.Patience)
 		default:
-			return fmt.Errorf("%w for %s; A's link: %s", errStuck, c.Patience, c.A.Condition(ctx))
+			return fmt.Errorf("%w for %s; A's link: %s; B's link: %s", errStuck, c.Patience, c.A.Condition(ctx), c.B.Condition(ctx))
 		}
 	}
 }
