@@ -195,7 +195,7 @@ func (p *pair) advice(pids []int) string {
 		call(b, "put "+replies+" 'hello A'") +
 		call(a, "take "+replies) +
 		"and in the end:\n" +
-		fmt.Sprintf("  kill %d %d && rm -r %s\n", pids[0], pids[1], p.leftovers())
+		fmt.Sprintf("  kill %d %d && sleep 1 && rm -rf %s\n", pids[0], pids[1], p.leftovers())
 }
 
 func (p *pair) leftovers() string {
