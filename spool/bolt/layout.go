@@ -118,7 +118,9 @@ type frontierKey struct {
 	queue  string
 }
 
-func (k frontierKey) bytes() []byte { return append(k.stream[:len(k.stream):len(k.stream)], k.queue...) }
+func (k frontierKey) bytes() []byte {
+	return append(k.stream[:len(k.stream):len(k.stream)], k.queue...)
+}
 
 func parseFrontierKey(b []byte) (k frontierKey, err error) {
 	if len(b) <= len(k.stream) {

@@ -174,7 +174,7 @@ func (t *txn) walk(q *queue, lane uint8, from, through uint64, fn func(*group) e
 func groupsFrom(groups *bbolt.Bucket, lane uint8, from uint64) iter.Seq2[groupID, error] {
 	return func(yield func(groupID, error) bool) {
 		c := groups.Cursor()
-		for k := seekGroup(c, groupKey(lane, from)); k != nil && k[0] == lane; k, _ = c.Next() {
+		for k := seekGroup(c, lane, from); k != nil && k[0] == lane; k, _ = c.Next() {
 			l, first, err := parseGroupKey(k)
 			if !yield(groupID{l, first}, err) || err != nil {
 				return
@@ -183,10 +183,15 @@ func groupsFrom(groups *bbolt.Bucket, lane uint8, from uint64) iter.Seq2[groupID
 	}
 }
 
-// seekGroup moves to the highest key of the same lane that is not above key, else to the lowest that is.
-func seekGroup(c *bbolt.Cursor, key []byte) []byte {
+// seekGroup moves to the group of the lane with the highest first sequence that is not above from, else to the next one,
+// which may be another lane's.
+//
+// It does not step back when it looks from the start of a lane: in a transaction that has deleted every key of a bucket
+// larger than a page, Cursor.Last of bbolt 1.5.0 never returns.
+func seekGroup(c *bbolt.Cursor, lane uint8, from uint64) []byte {
+	key := groupKey(lane, from)
 	k, _ := c.Seek(key)
-	if bytes.Equal(k, key) {
+	if from == 0 || bytes.Equal(k, key) {
 		return k
 	}
 	if k == nil {
@@ -194,7 +199,7 @@ func seekGroup(c *bbolt.Cursor, key []byte) []byte {
 	} else {
 		k, _ = c.Prev()
 	}
-	if k != nil && k[0] == key[0] {
+	if k != nil && k[0] == lane {
 		return k
 	}
 	k, _ = c.Seek(key)
