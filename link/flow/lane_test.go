@@ -100,7 +100,7 @@ func TestOfferIgnoresWhatIsKnown(t *testing.T) {
 
 func TestABatchHoldsOneStreamAndIsBounded(t *testing.T) {
 	l := begun(flow.Options{BatchBytes: 100, BatchMessages: 3}, plenty, slices.Concat(
-		items(oldEpoch, 10, 1, 2, 3, 4), items(newEpoch, 60, 5, 6), items(newEpoch, 1000, 7), items(newEpoch, 40, 8, 9)))
+		items(oldEpoch, 10, 1, 2, 3, 4), items(newEpoch, 60, 5, 6), items(newEpoch, 1000, 7), items(newEpoch, 50, 8, 9)))
 	requireNext(t, l, start, 0, 1, 2, 3) // three messages
 	requireNext(t, l, start, 0, 4)       // one stream
 	requireNext(t, l, start, 0, 5)       // a hundred bytes
@@ -260,6 +260,9 @@ func TestSilenceResendsTheLowestBatchAlone(t *testing.T) {
 	l.Answered(after(at), oldEpoch, []message.Range{{First: 1, Last: 1}})
 	requireWake(t, l, after(at+time.Second)) // an answer takes the wait back to its base
 	requireNext(t, l, after(at+time.Second), 0, 2)
+	l.Begin(after(time.Hour), plenty)
+	requireNext(t, l, after(time.Hour), 0, 2, 3)
+	requireWake(t, l, after(time.Hour+time.Second)) // so does a session
 	if s := l.Stats(); s.Timeouts != 8 {
 		t.Fatalf("%d timeouts, want 8", s.Timeouts)
 	}
@@ -333,6 +336,7 @@ func TestARefusedMessageHoldsTheLaneAtIt(t *testing.T) {
 		t.Fatalf("held for %q", reason)
 	}
 	l.Refused(start, oldEpoch, message.Range{First: 3, Last: 3}, "too large")
+	l.Refused(start, oldEpoch, message.Range{First: 4, Last: 4}, "too large as well") // it is told again in its turn
 	requireNothing(t, l, start) // 1 and 2 are under way, 3 stops the rest
 	l.Lost(0)
 	requireNext(t, l, start, 1, 1, 2)

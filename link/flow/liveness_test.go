@@ -33,6 +33,9 @@ func TestStalled(t *testing.T) {
 		if c.waiting > c.heard {
 			l.Waiting(after(c.waiting), true)
 		}
+		if c.waiting > 0 {
+			l.Waiting(after(c.stalls-ms), true) // nothing new
+		}
 		if l.Stalled(after(c.stalls - 1)) {
 			t.Errorf("%s: stalled too early", c.name)
 		}
