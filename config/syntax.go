@@ -52,25 +52,28 @@ func (r *reader) document() (root node, whole bool) {
 // of the others.
 func (r *reader) sections(first error) (root node) {
 	root.kind = mapping
-	reported := len(r.problems)
+	found := false
 	for _, section := range r.source.sections() {
 		r.source.above = section.above
-		r.section(section.text, &root)
+		if !r.section(section.text, &root) {
+			found = true
+		}
 	}
 	r.source.above = 0
-	if len(r.problems) == reported {
+	if !found {
 		r.syntaxError(first)
 	}
 	return root
 }
 
-// section adds the keys of one section to root.
-func (r *reader) section(text string, root *node) {
+// section adds the keys of one section to root, and reports whether it has the right form.
+func (r *reader) section(text string, root *node) bool {
 	file, err := r.parse(text)
 	if err != nil {
 		r.syntaxError(err)
-		return
+		return false
 	}
+	wellFormed := true
 	for _, doc := range file.Docs {
 		if doc.Body == nil {
 			continue
@@ -78,9 +81,11 @@ func (r *reader) section(text string, root *node) {
 		n := r.tree(doc.Body, place{})
 		if n.kind != mapping {
 			r.report(n.place, "want a line of the form `key: value`")
+			wellFormed = false
 		}
 		root.entries = append(root.entries, n.entries...)
 	}
+	return wellFormed
 }
 
 // section is a part of the file and how many lines stand above it.
