@@ -216,9 +216,21 @@ func (r *receiver) decideRun(ctx context.Context, run []arrival) error {
 		r.answer(run, decisions)
 	}
 	if rotten != nil {
-		r.refuse(*rotten, rotten.rotten)
+		r.answerRotten(*rotten)
 	}
 	return nil
+}
+
+// answerRotten refuses a record whose bytes do not match their sums, unless its number is known already: what was admitted
+// once is answered whatever a later copy looks like, or its sender would keep it for ever.
+func (r *receiver) answerRotten(a arrival) {
+	if a.Number > r.s.link.store.Frontier(a.stream, r.queue) {
+		r.refuse(a, a.rotten)
+		return
+	}
+	r.count(message.Below)
+	known := protocol.AcceptedRange{Range: message.Range{First: a.Number, Last: a.Number}, Verdict: message.Below}
+	r.s.out.put(&protocol.Accepted{Answer: r.s.answer(r.queue, a.stream), Ranges: []protocol.AcceptedRange{known}})
 }
 
 // answer says what was decided: consecutive numbers of one verdict as one range, refusals one by one. Even a duplicate is
