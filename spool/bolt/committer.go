@@ -60,17 +60,19 @@ func (in *intake) poke() {
 	}
 }
 
-// take returns what waits, up to maxGroupBytes of payload and at least one op.
-func (in *intake) take() []*op {
+// take returns what waits, up to maxGroupBytes of payload and at least one op, without those whose callers have gone.
+func (in *intake) take() (group []*op) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	n, bytes := 0, 0
-	for n < len(in.ops) && (n == 0 || bytes+in.ops[n].bytes <= maxGroupBytes) {
-		bytes += in.ops[n].bytes
-		n++
+	bytes := 0
+	for len(in.ops) > 0 && (len(group) == 0 || bytes+in.ops[0].bytes <= maxGroupBytes) {
+		o := in.ops[0]
+		in.ops = in.ops[1:]
+		if o.stage.CompareAndSwap(waiting, taken) {
+			bytes += o.bytes
+			group = append(group, o)
+		}
 	}
-	group := in.ops[:n:n]
-	in.ops = in.ops[n:]
 	if len(in.ops) == 0 {
 		in.ops = nil
 	} else {
@@ -159,9 +161,7 @@ func (s *Store) commitGroup(group []*op) error {
 	s.closeReaders()
 	unknown := fmt.Errorf("commit: %w: %w", spool.ErrUnknown, err)
 	for _, o := range group {
-		if o.stage.Load() == taken {
-			o.done <- unknown
-		}
+		o.done <- unknown
 	}
 	return err
 }
@@ -177,18 +177,7 @@ func (s *Store) tryGroup(group []*op) error {
 		return err
 	}
 	t := s.newTxn(tx)
-	for _, o := range group {
-		if !o.stage.CompareAndSwap(waiting, taken) {
-			continue
-		}
-		if err == nil {
-			err = o.apply(t)
-		}
-	}
-	if err == nil {
-		err = t.finish()
-	}
-	if err != nil {
+	if err := t.run(group); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
 	if err := s.finishTx(t, tx); err != nil {
@@ -196,9 +185,7 @@ func (s *Store) tryGroup(group []*op) error {
 	}
 	t.publish()
 	for _, o := range group {
-		if o.stage.Load() == taken {
-			o.done <- nil
-		}
+		o.done <- nil
 	}
 	s.watchers.fire(t.ready)
 	return nil

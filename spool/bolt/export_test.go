@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -245,4 +246,24 @@ func auditQueue(tx *bbolt.Tx, name string, now int64, ledger map[dedupe.Key]dedu
 	}
 	stats.Messages, stats.Bytes = scan.messages(), scan.bytes
 	return stats, nil
+}
+
+// WriteForeign makes a database that is not ours.
+func WriteForeign(path string) error {
+	db, err := bbolt.Open(path, fileMode, nil)
+	if err != nil {
+		return err
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucket([]byte("somebody's"))
+		return err
+	})
+	return errors.Join(err, db.Close())
+}
+
+// Waiting is how many calls wait for the committer.
+func Waiting(s *Store) int {
+	s.intake.mu.Lock()
+	defer s.intake.mu.Unlock()
+	return len(s.intake.ops)
 }

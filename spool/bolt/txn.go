@@ -214,6 +214,16 @@ func (t *txn) dirty(q *queue, g *group) {
 	}
 }
 
+// run decides the ops in their order and writes what they have decided.
+func (t *txn) run(group []*op) error {
+	for _, o := range group {
+		if err := o.apply(t); err != nil {
+			return err
+		}
+	}
+	return t.finish()
+}
+
 // finish writes all that the group has decided.
 func (t *txn) finish() error {
 	if !t.changed {
