@@ -38,6 +38,7 @@ func (l *Link) race(ctx context.Context) (Conn, error) {
 			addr := l.o.Addresses[attempt%len(l.o.Addresses)]
 			attempt++
 			running++
+			l.dials()
 			go func() {
 				conn, err := l.dialer.Dial(dialing, addr, l.o.Pins)
 				results <- result{conn, err}

@@ -12,8 +12,8 @@ import (
 // the key stays.
 type Pin [sha256.Size]byte
 
-// ErrIdentity is wrapped when a peer proves another key than the one it is configured with. Retrying does not help until an
-// operator compares `drawbridge identity show` with the peer_id in the file.
+// ErrIdentity is wrapped when a peer proves another key than the one it is configured with, and when the peer has no entry
+// for ours. Retrying does not help until an operator compares `drawbridge identity show` with the peer_id in the files.
 var ErrIdentity = errors.New("wrong identity")
 
 // PinOf returns the pin of a DER-encoded SubjectPublicKeyInfo.

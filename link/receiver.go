@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type receiver struct {
 
 	mu      sync.Mutex // guards what follows; never held over I/O
 	resumed bool
-	pending []arrival // by number, and each number of a stream once
+	pending []*arrival // by number, and each number of a stream once
 	bytes   int
 	granted map[message.StreamID]uint64 // the highest number a Credit has named
 }
@@ -65,10 +66,10 @@ func (s *session) arrive(f *protocol.Ship) {
 		})
 		return
 	}
-	batch := make([]arrival, len(f.Items))
+	batch := make([]*arrival, len(f.Items))
 	for i, item := range f.Items {
 		m, err := message.ParseRecord(item.Record)
-		batch[i] = arrival{stream: f.Stream, bytes: len(item.Record), rotten: err, Arrival: spool.Arrival{
+		batch[i] = &arrival{stream: f.Stream, bytes: len(item.Record), rotten: err, Arrival: spool.Arrival{
 			Number: item.Number, Prev: item.Prev, Age: item.Age, Message: m,
 		}}
 	}
@@ -80,38 +81,41 @@ func (s *session) answer(queue string, stream message.StreamID) protocol.Answer 
 }
 
 // take files a batch among what is pending. A copy of a number replaces the one before: its prev is the newer truth.
-func (r *receiver) take(batch []arrival) {
-	r.mu.Lock()
+func (r *receiver) take(batch []*arrival) {
 	defer notify(r.wake)
+	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, a := range batch {
-		r.bytes += a.bytes
-	}
-	if n := len(r.pending); n == 0 || r.pending[n-1].Number < batch[0].Number {
-		r.pending = append(r.pending, batch...)
-	} else {
-		for _, a := range batch {
-			r.insert(a)
-		}
-	}
-	for budget := 2 * int(r.s.link.o.CreditBytes); r.bytes > budget && len(r.pending) > 1; {
-		last := len(r.pending) - 1
+	r.file(batch)
+	budget := 2 * int(r.s.link.o.CreditBytes)
+	for last := len(r.pending) - 1; r.bytes > budget && last > 0; last-- {
 		r.bytes -= r.pending[last].bytes
-		r.pending[last] = arrival{}
+		r.pending[last] = nil
 		r.pending = r.pending[:last]
 	}
 }
 
-func (r *receiver) insert(a arrival) {
-	at, _ := slices.BinarySearchFunc(r.pending, a.Number, func(e arrival, n uint64) int {
-		switch {
-		case e.Number < n:
-			return -1
-		case e.Number > n:
-			return 1
+// file puts arrivals of rising numbers in their places: as one block if their place is free, as for a batch that overtook
+// another, else one by one.
+func (r *receiver) file(batch []*arrival) {
+	if len(batch) == 0 {
+		return
+	}
+	at := r.search(batch[0].Number)
+	if at == len(r.pending) || r.pending[at].Number > batch[len(batch)-1].Number {
+		r.pending = slices.Insert(r.pending, at, batch...)
+		for _, a := range batch {
+			r.bytes += a.bytes
 		}
-		return 0
-	})
+		return
+	}
+	for _, a := range batch {
+		r.insert(a)
+	}
+}
+
+func (r *receiver) insert(a *arrival) {
+	r.bytes += a.bytes
+	at := r.search(a.Number)
 	for ; at < len(r.pending) && r.pending[at].Number == a.Number; at++ {
 		if r.pending[at].stream == a.stream {
 			r.bytes -= r.pending[at].bytes
@@ -120,6 +124,12 @@ func (r *receiver) insert(a arrival) {
 		}
 	}
 	r.pending = slices.Insert(r.pending, at, a)
+}
+
+// search returns the place of the first pending arrival whose number is not below n.
+func (r *receiver) search(n uint64) int {
+	at, _ := slices.BinarySearchFunc(r.pending, n, func(a *arrival, n uint64) int { return cmp.Compare(a.Number, n) })
+	return at
 }
 
 // resume notes that the sender has announced the route: what it ships may be decided now.
@@ -152,7 +162,7 @@ func (r *receiver) decide(ctx context.Context) error {
 
 // decidable takes off pending a run of one stream whose every message follows, by its prev, on what is admitted or stands
 // before it in the run. The spool looks again; this only keeps early batches from costing a commit each.
-func (r *receiver) decidable() (run []arrival) {
+func (r *receiver) decidable() (run []*arrival) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.resumed || len(r.pending) == 0 {
@@ -168,24 +178,22 @@ func (r *receiver) decidable() (run []arrival) {
 		return f
 	}
 	size, kept := 0, 0
-	for i := range r.pending {
-		a := &r.pending[i]
+	for i, a := range r.pending {
 		follows := a.Number <= frontier(a.stream) || a.Prev.Number == 0 || a.Prev.Number <= frontier(a.Prev.Stream)
 		if size < decideBytes && follows && (len(run) == 0 || run[0].stream == a.stream) {
 			frontiers[a.stream] = max(frontier(a.stream), a.Number)
 			size += a.bytes
-			run = append(run, *a)
+			run = append(run, a)
 			if a.rotten == nil {
 				continue
 			}
 			// What follows a rotten record must wait for it: it is refused, and its number stays open.
-			i++
-			kept += copy(r.pending[kept:], r.pending[i:])
+			kept += copy(r.pending[kept:], r.pending[i+1:])
 			r.shrink(kept)
 			r.bytes -= size
 			return run
 		}
-		r.pending[kept] = *a
+		r.pending[kept] = a
 		kept++
 	}
 	r.shrink(kept)
@@ -199,9 +207,9 @@ func (r *receiver) shrink(n int) {
 }
 
 // decideRun offers one run to the spool and answers what was decided. A rotten record can only be the last of a run.
-func (r *receiver) decideRun(ctx context.Context, run []arrival) error {
+func (r *receiver) decideRun(ctx context.Context, run []*arrival) error {
 	var rotten *arrival
-	if last := &run[len(run)-1]; last.rotten != nil {
+	if last := run[len(run)-1]; last.rotten != nil {
 		rotten, run = last, run[:len(run)-1]
 	}
 	if len(run) > 0 {
@@ -216,14 +224,14 @@ func (r *receiver) decideRun(ctx context.Context, run []arrival) error {
 		r.answer(run, decisions)
 	}
 	if rotten != nil {
-		r.answerRotten(*rotten)
+		r.answerRotten(rotten)
 	}
 	return nil
 }
 
 // answerRotten refuses a record whose bytes do not match their sums, unless its number is known already: what was admitted
 // once is answered whatever a later copy looks like, or its sender would keep it for ever.
-func (r *receiver) answerRotten(a arrival) {
+func (r *receiver) answerRotten(a *arrival) {
 	if a.Number > r.s.link.store.Frontier(a.stream, r.queue) {
 		r.refuse(a, a.rotten)
 		return
@@ -235,7 +243,7 @@ func (r *receiver) answerRotten(a arrival) {
 
 // answer says what was decided: consecutive numbers of one verdict as one range, refusals one by one. Even a duplicate is
 // answered: the first answer may be lost.
-func (r *receiver) answer(run []arrival, decisions []spool.Decision) {
+func (r *receiver) answer(run []*arrival, decisions []spool.Decision) {
 	stream := run[0].stream
 	var ranges []protocol.AcceptedRange
 	flush := func() {
@@ -244,7 +252,7 @@ func (r *receiver) answer(run []arrival, decisions []spool.Decision) {
 			ranges = nil
 		}
 	}
-	var early []arrival
+	var early []*arrival
 	for i, d := range decisions {
 		number := run[i].Number
 		switch d.Verdict {
@@ -278,13 +286,10 @@ func (r *receiver) count(v message.Verdict) {
 }
 
 // putBack keeps what the spool found too early; it is offered again when the next batch arrives.
-func (r *receiver) putBack(early []arrival) {
+func (r *receiver) putBack(early []*arrival) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, a := range early {
-		r.bytes += a.bytes
-		r.insert(a)
-	}
+	r.file(early)
 }
 
 // grant raises the credit of a stream when half of what was granted is used.
@@ -303,7 +308,7 @@ func (r *receiver) grant(stream message.StreamID) {
 }
 
 // refuse answers what was not stored, with the reach of its cause: the message's own fault, or the route's state.
-func (r *receiver) refuse(a arrival, cause error) {
+func (r *receiver) refuse(a *arrival, cause error) {
 	r.tally.refused.Add(1)
 	f := &protocol.Refused{Answer: r.s.answer(r.queue, a.stream), Text: cause.Error()}
 	f.Scope, f.Code = scopeOf(cause)

@@ -92,7 +92,7 @@ type status struct {
 }
 
 func newStatus(now time.Time) *status {
-	return &status{state: Connecting, reason: "starting", since: now, downSince: now}
+	return &status{state: Connecting, reason: "no session yet", since: now, downSince: now}
 }
 
 // set changes state and reason and reports whether the state is another one now.
@@ -117,6 +117,9 @@ func (l *Link) Status() Status {
 	s, _ := l.current()
 	l.status.mu.Lock()
 	st.State, st.Reason, st.Since = l.status.state, l.status.reason, l.status.since
+	if st.State == Connecting {
+		st.Reason += l.status.soFar(now)
+	}
 	st.PeerAgent, st.Address = l.status.peerAgent, l.status.address
 	st.LastError, st.LastErrorAt = l.status.lastError, l.status.lastErrorAt
 	l.status.mu.Unlock()
@@ -205,14 +208,21 @@ func (l *Link) stall(s *session, silent time.Duration, unanswered int) {
 	}
 }
 
+// dials counts a dial that has begun.
+func (l *Link) dials() {
+	l.status.mu.Lock()
+	l.status.attempts++
+	l.status.mu.Unlock()
+}
+
 // note keeps an error of a dial or a handshake. It logs only when the state changes: a link that is down for a week writes
 // one line, not two million.
 func (l *Link) note(err error) {
 	now := time.Now()
 	l.status.mu.Lock()
-	l.status.attempts++
+	first := l.status.lastError == ""
 	l.status.lastError, l.status.lastErrorAt = err.Error(), now
-	state, attempts, downFor := l.status.state, l.status.attempts, now.Sub(l.status.downSince)
+	state := l.status.state
 	l.status.mu.Unlock()
 	if isRefusal(err) {
 		if _, changed := l.status.set(Refused, err.Error(), now); changed {
@@ -220,13 +230,24 @@ func (l *Link) note(err error) {
 		}
 		return
 	}
-	if state == Stalled || state == Up {
-		return // the session in force says more
+	if state == Refused {
+		l.status.set(Connecting, "the peer refused this side before", now)
 	}
-	reason := fmt.Sprintf("no answer for %s, %d attempts; last error: %s", downFor.Round(time.Second), attempts, err)
-	if was, _ := l.status.set(Connecting, reason, now); attempts == 1 || was == Refused {
+	if state == Refused || state == Connecting && first {
 		l.log.Warn("link connecting", "error", err)
 	}
+}
+
+// soFar says how the dialling goes, for as long as a link is down.
+func (s *status) soFar(now time.Time) string {
+	if s.attempts == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; no answer for %s, %d dials", now.Sub(s.downSince).Round(time.Second), s.attempts)
+	if s.lastErrorAt.After(s.downSince) {
+		text += "; last error: " + s.lastError
+	}
+	return text
 }
 
 // noteAddress keeps who and where the peer is, for as long as the link is down too.
