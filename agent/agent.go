@@ -113,7 +113,27 @@ func (a *Agent) listen(host Host) error {
 		Allow:   func(pin link.Pin) bool { return known[pin] },
 		Refused: strangers.refused,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	a.warnOfSmallBuffers(pc)
+	return nil
+}
+
+// enoughBufferBytes lets a link take bursts of a few hundred Mbit/s.
+const enoughBufferBytes = 2 << 20
+
+// warnOfSmallBuffers says once what the operator can do for a fast link. It stands for the line that quic-go would print.
+func (a *Agent) warnOfSmallBuffers(pc net.PacketConn) {
+	socket, ok := pc.(*quic.Socket)
+	if !ok {
+		return // a network of a test
+	}
+	receive, send, err := socket.BufferBytes()
+	if err == nil && min(receive, send) < enoughBufferBytes {
+		a.log.Warn("the socket's buffers are small: fast links will lose packets; raise net.core.rmem_max and net.core.wmem_max to 8388608",
+			"receive_bytes", receive, "send_bytes", send)
+	}
 }
 
 func (a *Agent) linkOptions(name string) link.Options {

@@ -158,24 +158,16 @@ func (t *txn) decide(q *queue, key frontierKey, a *arrival) spool.Decision {
 	}
 }
 
-// lookUp enters what the ledger knows of the arrival, this commit's own messages included.
+// lookUp enters what the ledger knows of the arrival, this commit's own messages included. An entry by place is looked for
+// only where the id leads: a fork in which the number came with another id is answered as a number without a row.
 func (t *txn) lookUp(c *dedupe.Case, a *arrival) {
 	if first := t.byKey[a.key]; first != nil {
 		c.ByKey = &dedupe.Entry{Key: first.key, Sum: first.sum, Place: first.place}
-		if first.place == a.place {
-			c.ByPlace = c.ByKey
-		}
-		return
+	} else if e, ok := t.find(a.key); ok {
+		c.ByKey = &e
 	}
-	e, row, ok := t.find(a.key)
-	if !ok {
-		return
-	}
-	c.ByKey = &e
-	if e.Sum != a.sum {
-		if p, ok := row.FindPlace(a.place); ok {
-			c.ByPlace = &p
-		}
+	if c.ByKey != nil && c.ByKey.Place == a.place {
+		c.ByPlace = c.ByKey
 	}
 }
 

@@ -84,9 +84,9 @@ func (l *ledger) findOldest(b *bbolt.Bucket) {
 	}
 }
 
-// find returns the ledger's entry for a key, as of the commits before this one, with the row that holds it. The index may
-// name rows that do not hold the key, so each is looked at; a false duplicate would be a lost message.
-func (t *txn) find(k dedupe.Key) (dedupe.Entry, dedupe.Row, bool) {
+// find returns the ledger's entry for a key, as of the commits before this one. The index may name rows that do not hold the
+// key, so each is looked at; a false duplicate would be a lost message.
+func (t *txn) find(k dedupe.Key) (dedupe.Entry, bool) {
 	l := t.mem.ledger
 	l.rows = l.index.Rows(k, l.rows)
 	for _, number := range l.rows {
@@ -95,10 +95,10 @@ func (t *txn) find(k dedupe.Key) (dedupe.Entry, dedupe.Row, bool) {
 			continue // it was reported as the ledger was read
 		}
 		if e, ok := row.Find(k); ok {
-			return e, row, true
+			return e, true
 		}
 	}
-	return dedupe.Entry{}, dedupe.Row{}, false
+	return dedupe.Entry{}, false
 }
 
 // writeLedger remembers all that this commit stores, in one row, and forgets what is past its window.

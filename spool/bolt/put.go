@@ -203,7 +203,7 @@ func (t *txn) put(item *put, result *spool.PutResult) {
 			q.repeated(first.sum == item.sum, result)
 			return
 		}
-		if e, _, ok := t.find(item.key); ok {
+		if e, ok := t.find(item.key); ok {
 			result.Sequence = e.Sequence
 			q.repeated(e.Sum == item.sum, result)
 			return
