@@ -337,7 +337,7 @@ func TestARefusedMessageHoldsTheLaneAtIt(t *testing.T) {
 	}
 	l.Refused(start, oldEpoch, message.Range{First: 3, Last: 3}, "too large")
 	l.Refused(start, oldEpoch, message.Range{First: 4, Last: 4}, "too large as well") // it is told again in its turn
-	requireNothing(t, l, start) // 1 and 2 are under way, 3 stops the rest
+	requireNothing(t, l, start)                                                       // 1 and 2 are under way, 3 stops the rest
 	l.Lost(0)
 	requireNext(t, l, start, 1, 1, 2)
 	requireNothing(t, l, start)
