@@ -51,13 +51,14 @@ type Local interface {
 	// of storing. Bodies and headers are copied before Put returns. It sets Origin, Seal and StoredAt itself. One message's
 	// refusal does not hinder the others; only a failed commit fails them all.
 	Put(ctx context.Context, puts []Put) ([]PutResult, error)
-	// Lease hands out up to req.Max messages that are ready, oldest first; a redelivered one in its original place. The lease
-	// and its delivery count are durable before Lease returns. An empty result means that nothing is ready now; Watch tells
+	// Lease hands out up to req.Max messages that are ready, the higher priority first and the oldest first within one; a
+	// redelivered one in its original place. The lease and its delivery count are durable before Lease returns. An empty result means that nothing is ready now; Watch tells
 	// when to ask again. A record that fails its checksum is skipped, logged and kept.
 	Lease(ctx context.Context, req LeaseRequest) ([]Delivery, error)
 	// Ack ends deliveries for good. The result has one entry per receipt: nil, ErrBadReceipt or ErrStaleReceipt.
 	Ack(ctx context.Context, receipts []Receipt) ([]error, error)
-	// Peek returns up to max live messages from sequence from on, without leasing them.
+	// Peek returns up to max live messages from sequence from on, in the order of sequences and without leasing them. It stops
+	// early after some 4 MiB of records; an empty result means that there are no more.
 	Peek(ctx context.Context, queue string, from uint64, max int) ([]Peeked, error)
 	// Watch returns a channel that receives a value after each commit that may have made something ready in queue: a message
 	// stored, or a lease run out. It holds at most one value, so that no wake-up is lost and none piles up. stop releases it.
@@ -139,7 +140,8 @@ type Route struct {
 // Outgoing is what the sending half of a link uses. Numbers are the sequences of the queue: they rise over all epochs and
 // have gaps. A lane is the messages of one priority.
 type Outgoing interface {
-	// Lanes returns the priorities that route holds messages of, highest first.
+	// Lanes returns the priorities that route holds messages of, highest first. One whose messages all belong to another route
+	// may be among them. A message belongs to the route under whose mark it fell first, else to its queue's route.
 	Lanes(route Route) []uint8
 	// Held returns up to max messages of the lane that are above number after and not settled on route, in order.
 	Held(ctx context.Context, route Route, lane uint8, after uint64, max int) ([]Held, error)
@@ -151,8 +153,8 @@ type Outgoing interface {
 	Mark(ctx context.Context, route Route, lane uint8, through uint64) error
 	// MarkOf returns the durable shipped mark of the lane, 0 if none.
 	MarkOf(route Route, lane uint8) uint64
-	// SettleRoute ends messages of route for good after the far side's answer. Numbers that are settled already, or were never
-	// given, are ignored.
+	// SettleRoute ends messages of route for good after the far side's answer. Numbers that are settled already, were never
+	// given, or were never shipped on route because they are above its mark, are ignored.
 	SettleRoute(ctx context.Context, route Route, lane uint8, settled []message.Range) error
 }
 

@@ -200,6 +200,7 @@ func (s *Store) finishTx(t *txn, tx *bbolt.Tx) error {
 	if err := s.options.pass(HookCommitApplied); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
+	s.chooseFreelist()
 	if err := tx.Commit(); err != nil {
 		return err
 	}

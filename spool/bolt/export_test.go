@@ -267,3 +267,12 @@ func Waiting(s *Store) int {
 	defer s.intake.mu.Unlock()
 	return len(s.intake.ops)
 }
+
+// LeavesFreelist tells whether commits leave out the list of free pages.
+func LeavesFreelist(s *Store) (left bool) {
+	_ = s.commit(context.Background(), 0, func(*txn) error {
+		left = s.db.NoFreelistSync
+		return nil
+	})
+	return left
+}

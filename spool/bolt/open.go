@@ -33,7 +33,7 @@ type Options struct {
 	LedgerMemoryBytes int
 	// Log is the null logger if nil.
 	Log hclog.Logger
-	// Now is the wall clock, time.Now if nil. Lease deadlines and ages do not depend on it while the store is open.
+	// Now is the wall clock, time.Now if nil; it is called from many goroutines. Lease deadlines and ages do not depend on it while the store is open.
 	Now func() time.Time
 	// Hook is called at each of HookPoints. Its error is taken for one of the file. Tests only.
 	Hook func(point string) error
@@ -167,7 +167,6 @@ func (s *Store) openFile() error {
 		s.db, err = bbolt.Open(path, fileMode, &bbolt.Options{
 			FreelistType:    bbolt.FreelistMapType,
 			InitialMmapSize: size,
-			NoStatistics:    true,
 			Timeout:         lockTimeout,
 		})
 		if !errors.Is(err, syscall.ENOMEM) {
@@ -189,7 +188,7 @@ func (s *Store) Close() error {
 		s.intake.refuse(spool.ErrClosed)
 		s.readers.shut(spool.ErrClosed)
 		if s.db != nil {
-			err = s.db.Close()
+			err = errors.Join(s.leaveFreelist(), s.db.Close())
 		}
 		err = errors.Join(err, s.lock.Close())
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	bbolt "go.etcd.io/bbolt"
 
@@ -28,8 +29,23 @@ func (s *Store) Peek(ctx context.Context, queue string, from uint64, max int) ([
 	if view == nil {
 		return nil, fmt.Errorf("peek into queue %q: %w", queue, spool.ErrNoQueue)
 	}
-	var found []stored
-	err := s.readers.read(ctx, func(tx *bbolt.Tx) error {
+	for {
+		found, err := s.copyLive(ctx, queue, from, max)
+		if err != nil {
+			return nil, fmt.Errorf("peek into queue %q: %w", queue, err)
+		}
+		peeked := s.parseLive(view, queue, found)
+		if len(peeked) > 0 || len(found) == 0 {
+			return peeked, nil
+		}
+		// All of it is unreadable, but something readable may lie behind it.
+		from = found[len(found)-1].sequence + 1
+	}
+}
+
+// copyLive copies up to max live messages, unverified, and stops at maxPeekBytes.
+func (s *Store) copyLive(ctx context.Context, queue string, from uint64, max int) (found []stored, err error) {
+	err = s.readers.read(ctx, func(tx *bbolt.Tx) error {
 		b, err := openBuckets(tx, queue)
 		if err != nil {
 			return err
@@ -39,15 +55,17 @@ func (s *Store) Peek(ctx context.Context, queue string, from uint64, max int) ([
 			if len(found) >= max || bytes >= maxPeekBytes {
 				break
 			}
-			m.record = append([]byte{}, m.record...)
+			m.record = slices.Clone(m.record)
 			bytes += len(m.record)
 			found = append(found, m)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("peek into queue %q: %w", queue, err)
-	}
+	return found, err
+}
+
+// parseLive verifies what was copied, and leaves out and reports what is unreadable.
+func (s *Store) parseLive(view *queueView, queue string, found []stored) []spool.Peeked {
 	peeked := make([]spool.Peeked, 0, len(found))
 	for _, m := range found {
 		parsed, err := message.ParseRecord(m.record)
@@ -62,7 +80,7 @@ func (s *Store) Peek(ctx context.Context, queue string, from uint64, max int) ([
 			InDoubt:  view.marks.owner(m.lane, m.sequence) != "",
 		})
 	}
-	return peeked, nil
+	return peeked
 }
 
 // bySequence yields the live messages of all lanes from a sequence on, merged in their order.
