@@ -18,22 +18,21 @@ type outbox struct {
 	mu      sync.Mutex // guards what follows; not held over a write
 	buf     []byte
 	spare   []byte
-	full    bool
 	waiting chan struct{} // holds at most one value: something was put
 }
 
 func newOutbox() *outbox { return &outbox{waiting: make(chan struct{}, 1)} }
 
-// put appends a frame. It does not block.
-func (o *outbox) put(f protocol.Frame) {
+// put appends a frame and reports whether there was room. It does not block.
+func (o *outbox) put(f protocol.Frame) bool {
 	o.mu.Lock()
-	if len(o.buf) < maxOutboxBytes {
+	room := len(o.buf) < maxOutboxBytes
+	if room {
 		o.buf = protocol.Append(o.buf, f)
-	} else {
-		o.full = true
 	}
 	o.mu.Unlock()
 	notify(o.waiting)
+	return room
 }
 
 var errOutboxFull = errors.New("the peer does not read its control stream")
@@ -47,12 +46,9 @@ func (o *outbox) writeTo(ctx context.Context, stream Stream) error {
 			return context.Cause(ctx)
 		}
 		o.mu.Lock()
-		b, full := o.buf, o.full
+		b := o.buf
 		o.buf, o.spare = o.spare[:0], nil
 		o.mu.Unlock()
-		if full {
-			return errOutboxFull
-		}
 		if _, err := stream.Write(b); err != nil {
 			return err
 		}

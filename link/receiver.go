@@ -58,7 +58,7 @@ func (s *session) arrive(f *protocol.Ship) {
 	}
 	r, ok := s.receivers[f.Queue]
 	if !ok {
-		s.out.put(&protocol.Refused{
+		s.send(&protocol.Refused{
 			Answer: s.answer(f.Queue, f.Stream),
 			Scope:  protocol.ScopeRoute,
 			Code:   protocol.CodeNoRight,
@@ -238,7 +238,7 @@ func (r *receiver) answerRotten(a *arrival) {
 	}
 	r.count(message.Below)
 	known := protocol.AcceptedRange{Range: message.Range{First: a.Number, Last: a.Number}, Verdict: message.Below}
-	r.s.out.put(&protocol.Accepted{Answer: r.s.answer(r.queue, a.stream), Ranges: []protocol.AcceptedRange{known}})
+	r.s.send(&protocol.Accepted{Answer: r.s.answer(r.queue, a.stream), Ranges: []protocol.AcceptedRange{known}})
 }
 
 // answer says what was decided: consecutive numbers of one verdict as one range, refusals one by one. Even a duplicate is
@@ -248,7 +248,7 @@ func (r *receiver) answer(run []*arrival, decisions []spool.Decision) {
 	var ranges []protocol.AcceptedRange
 	flush := func() {
 		if len(ranges) > 0 {
-			r.s.out.put(&protocol.Accepted{Answer: r.s.answer(r.queue, stream), Ranges: ranges})
+			r.s.send(&protocol.Accepted{Answer: r.s.answer(r.queue, stream), Ranges: ranges})
 			ranges = nil
 		}
 	}
@@ -303,7 +303,7 @@ func (r *receiver) grant(stream message.StreamID) {
 	}
 	r.mu.Unlock()
 	if raise {
-		r.s.out.put(&protocol.Credit{Session: r.s.id, Queue: r.queue, Stream: stream, Through: through, Bytes: o.CreditBytes})
+		r.s.send(&protocol.Credit{Session: r.s.id, Queue: r.queue, Stream: stream, Through: through, Bytes: o.CreditBytes})
 	}
 }
 
@@ -315,7 +315,7 @@ func (r *receiver) refuse(a *arrival, cause error) {
 	if f.Scope == protocol.ScopeMessage {
 		f.Range = message.Range{First: a.Number, Last: a.Number}
 	}
-	r.s.out.put(f)
+	r.s.send(f)
 }
 
 // scopeOf translates a refusal of the spool into the words of the wire.

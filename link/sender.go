@@ -154,7 +154,7 @@ func (snd *sender) next(now time.Time, via int) (*job, time.Time) {
 	return nil, wake
 }
 
-// ship writes the batch as one Ship on a stream of its own.
+// ship writes the batch as one Ship on a stream of its own. It returns an error only if nothing more can leave over conn.
 func (j *job) ship(ctx context.Context, conn Conn) error {
 	snd := j.snd
 	numbers := make([]uint64, len(j.batch.Items))
@@ -179,11 +179,14 @@ func (j *job) ship(ctx context.Context, conn Conn) error {
 	if err != nil {
 		return err
 	}
+	// A stream that fails costs its batch, not the connection: the peer may stop reading one, and does so once it has the
+	// whole frame. What was not answered is shipped again.
 	if _, err := stream.Write(protocol.Append(nil, f)); err != nil {
 		stream.Reset()
-		return err
+		return nil
 	}
-	return stream.Close()
+	_ = stream.Close()
+	return nil
 }
 
 // frame builds the Ship. A record that is gone was settled by an answer that came while the batch was built.

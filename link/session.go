@@ -125,21 +125,28 @@ func (s *session) begin(ctx context.Context) error {
 		page := &protocol.Resume{Session: s.id, Last: i == len(s.link.o.Sends)-1, Routes: []protocol.ResumeRoute{
 			{Name: send.Name, Queue: send.To, Horizon: send.RetryFor},
 		}}
-		s.out.put(page)
+		s.send(page)
 	}
 	s.beat(time.Now())
 	return nil
 }
 
-// end ends the session with a cause; the first one counts. It tells the peer why, and returns at once.
+// end ends the session with a cause; the first one counts. It tells the peer why, and returns at once. What it closes it
+// closes each time: the session's context may have ended before, with the link's.
 func (s *session) end(cause error) {
-	if s.ctx.Err() != nil {
-		return
-	}
 	s.cancel(cause)
-	code := byeCode(context.Cause(s.ctx))
-	s.shippers.closeAll(closeCode(code), cause.Error())
-	s.conn.Close(closeCode(code), cause.Error())
+	cause = context.Cause(s.ctx)
+	code := closeCode(byeCode(cause))
+	s.shippers.closeAll(code, cause.Error())
+	s.conn.Close(code, cause.Error())
+}
+
+// send puts a frame on the control stream. It does not block: a peer that lets frames pile up ends its session, because to
+// drop an answer in silence would keep its sender waiting.
+func (s *session) send(f protocol.Frame) {
+	if !s.out.put(f) {
+		s.end(errOutboxFull)
+	}
 }
 
 // readControl obeys the frames of the control stream until it breaks.
@@ -163,7 +170,7 @@ func (s *session) obey(f protocol.Frame) error {
 	switch f := f.(type) {
 	case *protocol.Heartbeat:
 		if f.Seq > 0 {
-			s.out.put(&protocol.Heartbeat{Echo: f.Seq})
+			s.send(&protocol.Heartbeat{Echo: f.Seq})
 		}
 		if f.Echo > 0 {
 			s.link.up(s)
@@ -298,7 +305,7 @@ func (s *session) beat(now time.Time) {
 	s.lastSeq++
 	seq := s.lastSeq
 	s.mu.Unlock()
-	s.out.put(&protocol.Heartbeat{Seq: seq})
+	s.send(&protocol.Heartbeat{Seq: seq})
 }
 
 func (s *session) unanswered() (n int) {
@@ -317,7 +324,7 @@ func (s *session) stopShipping() {
 // bye tells the peer that this side stops, and gives it a moment to hang up itself: a connection that is closed at once
 // takes along what it has not sent.
 func (s *session) bye(ctx context.Context) {
-	s.out.put(&protocol.Bye{Code: protocol.CodeShutdown, Text: errShutdown.Error()})
+	s.send(&protocol.Bye{Code: protocol.CodeShutdown, Text: errShutdown.Error()})
 	ctx, cancel := context.WithTimeout(ctx, byeWait)
 	defer cancel()
 	select {
