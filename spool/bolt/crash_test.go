@@ -254,13 +254,17 @@ const (
 	victimPoint = "DRAWBRIDGE_TEST_VICTIM_POINT"
 )
 
-// TestVictim is the process that the test below kills: it stores, leases, acks, accepts and settles, says on its standard
-// output what it was answered, and kills itself at a hook point.
-func TestVictim(t *testing.T) {
-	dir, point := os.Getenv(victimDir), os.Getenv(victimPoint)
-	if dir == "" {
-		t.Skip("runs as a child of TestProcessIsKilledAtEachPoint")
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(victimDir); dir != "" {
+		fmt.Fprintln(os.Stderr, victim(dir, os.Getenv(victimPoint)))
+		os.Exit(1)
 	}
+	os.Exit(m.Run())
+}
+
+// victim is the process that the test below kills: it stores, leases, acks, accepts and marks, says on its standard output
+// what it was answered, and kills itself at a hook point.
+func victim(dir, point string) error {
 	passed := 0
 	o := orders()
 	o.Queues["out"] = spool.QueueOptions{Route: "nyc"}
@@ -275,11 +279,11 @@ func TestVictim(t *testing.T) {
 	ctx := context.Background()
 	s, err := bolt.Open(dir, o)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	session := message.NewSessionID()
 	if _, err := s.BeginSession(ctx, "nyc", session); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	stream := message.StreamID{7}
 	for i := uint64(1); ; i++ {
@@ -299,7 +303,7 @@ func TestVictim(t *testing.T) {
 		if i%2 == 0 {
 			d, err := s.Lease(ctx, spool.LeaseRequest{Queue: "orders"})
 			if err != nil || len(d) == 0 {
-				t.Fatal(d, err)
+				return fmt.Errorf("leased %d messages: %w", len(d), err)
 			}
 			fmt.Println("leased", d[0].ID)
 			if a, err := s.Ack(ctx, receiptsOf(d)); err == nil && a[0] == nil {
@@ -337,11 +341,13 @@ func TestProcessIsKilledAtEachPoint(t *testing.T) {
 // runVictim returns what the victim said, by word.
 func runVictim(t *testing.T, dir, point string) map[string][]string {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestVictim$", "-test.timeout=30s")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), victimDir+"="+dir, victimPoint+"="+point)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+	if ctx.Err() != nil || !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Fatalf("the victim ended with %v: %s", err, out)
 	}
 	said := make(map[string][]string)
