@@ -148,6 +148,15 @@ func (h *host) tryKill() error {
 	return nil
 }
 
+// dump lets an agent that is stuck tell how it is, and end with what each of its goroutines does.
+func (h *host) dump() {
+	h.t.Helper()
+	h.t.Logf("agent %s:\n%s%s", h.name, h.run("links", "-o", "json").stdout, h.run("queues").stdout)
+	if err := h.process.signal(syscall.SIGQUIT); err == nil {
+		_, _ = h.process.end(endGrace)
+	}
+}
+
 // start, kill and signal are tryStart, tryKill and process.signal for tests that cannot go on after an error.
 func (h *host) start() {
 	h.t.Helper()

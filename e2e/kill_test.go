@@ -36,7 +36,11 @@ func TestNothingIsLostOrDoubledWhenEitherSideIsKilledAtRandomMoments(t *testing.
 		{from: p.fra.client, to: p.nyc.client, queue: "orders", seed: rng.Uint64()},
 		{from: p.nyc.client, to: p.fra.client, queue: "refunds", seed: rng.Uint64()},
 	}
-	must(t, cross(t.Context(), roads, func(ctx context.Context) error { return p.killBoth(ctx, rng, roads) }))
+	if err := cross(t.Context(), roads, func(ctx context.Context) error { return p.killBoth(ctx, rng, roads) }); err != nil {
+		p.fra.dump()
+		p.nyc.dump()
+		t.Fatal(err)
+	}
 	for _, r := range roads {
 		found := demo.Judge(demo.History{Puts: r.puts, Seen: r.seen})
 		t.Logf("%s: %d stored, %d calls without an answer, %d redelivered", r.queue, found.Stored, r.unanswered.Load(), found.Redelivered)
