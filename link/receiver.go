@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,8 +15,14 @@ import (
 	"drawbridge/spool"
 )
 
-// decideBytes bounds what is decided in one transaction.
-const decideBytes = 4 << 20
+const (
+	// decideBytes bounds what is decided in one transaction.
+	decideBytes = 4 << 20
+	// arrivalBytes is what an arrival costs beside its record: a peer may ship records of no bytes at all.
+	arrivalBytes = 512
+	// maxGranted bounds the streams whose credit is remembered. A peer that uses more is told its credit more often.
+	maxGranted = 1024
+)
 
 // receiver is the receiving half of one route in one session: it puts batches that overtook each other back in order and
 // offers them to the spool, which alone decides. It always takes what comes; over its budget it drops the highest numbers,
@@ -28,8 +35,8 @@ type receiver struct {
 
 	mu      sync.Mutex // guards what follows; never held over I/O
 	resumed bool
-	pending []*arrival // by number, and each number of a stream once
-	bytes   int
+	pending []*arrival                  // by number, and each number of a stream once
+	bytes   int                         // of pending, with arrivalBytes each
 	granted map[message.StreamID]uint64 // the highest number a Credit has named
 }
 
@@ -69,7 +76,9 @@ func (s *session) arrive(f *protocol.Ship) {
 	batch := make([]*arrival, len(f.Items))
 	for i, item := range f.Items {
 		m, err := message.ParseRecord(item.Record)
-		batch[i] = &arrival{stream: f.Stream, bytes: len(item.Record), rotten: err, Arrival: spool.Arrival{
+		// A body of its own: else one small message that waits would keep the memory of the whole batch.
+		m.Body = bytes.Clone(m.Body)
+		batch[i] = &arrival{stream: f.Stream, bytes: len(item.Record) + arrivalBytes, rotten: err, Arrival: spool.Arrival{
 			Number: item.Number, Prev: item.Prev, Age: item.Age, Message: m,
 		}}
 	}
@@ -86,7 +95,7 @@ func (r *receiver) take(batch []*arrival) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.file(batch)
-	budget := 2 * int(r.s.link.o.CreditBytes)
+	budget := 2 * int(r.s.link.o.CreditBytes+arrivalBytes*r.s.link.o.CreditMessages)
 	for last := len(r.pending) - 1; r.bytes > budget && last > 0; last-- {
 		r.bytes -= r.pending[last].bytes
 		r.pending[last] = nil
@@ -109,21 +118,29 @@ func (r *receiver) file(batch []*arrival) {
 		return
 	}
 	for _, a := range batch {
-		r.insert(a)
+		if at, copied := r.place(a); copied {
+			r.bytes += a.bytes - r.pending[at].bytes
+			r.pending[at] = a
+		} else {
+			r.insert(at, a)
+		}
 	}
 }
 
-func (r *receiver) insert(a *arrival) {
+func (r *receiver) insert(at int, a *arrival) {
 	r.bytes += a.bytes
-	at := r.search(a.Number)
+	r.pending = slices.Insert(r.pending, at, a)
+}
+
+// place returns where a stands or is to stand, and whether a copy of it stands there.
+func (r *receiver) place(a *arrival) (at int, copied bool) {
+	at = r.search(a.Number)
 	for ; at < len(r.pending) && r.pending[at].Number == a.Number; at++ {
 		if r.pending[at].stream == a.stream {
-			r.bytes -= r.pending[at].bytes
-			r.pending[at] = a
-			return
+			return at, true
 		}
 	}
-	r.pending = slices.Insert(r.pending, at, a)
+	return at, false
 }
 
 // search returns the place of the first pending arrival whose number is not below n.
@@ -233,6 +250,7 @@ func (r *receiver) decideRun(ctx context.Context, run []*arrival) error {
 // once is answered whatever a later copy looks like, or its sender would keep it for ever.
 func (r *receiver) answerRotten(a *arrival) {
 	if a.Number > r.s.link.store.Frontier(a.stream, r.queue) {
+		r.tally.refused.Add(1)
 		r.refuse(a, a.rotten)
 		return
 	}
@@ -253,12 +271,21 @@ func (r *receiver) answer(run []*arrival, decisions []spool.Decision) {
 		}
 	}
 	var early []*arrival
+	var route protocol.Code // the route was refused for it, which is said once
 	for i, d := range decisions {
 		number := run[i].Number
 		switch d.Verdict {
 		case message.Undecided:
 			early = append(early, run[i])
 		case message.Refused:
+			r.tally.refused.Add(1)
+			scope, code := scopeOf(d.Refusal)
+			if scope == protocol.ScopeRoute && code == route {
+				continue
+			}
+			if scope == protocol.ScopeRoute {
+				route = code
+			}
 			r.refuse(run[i], d.Refusal)
 		default:
 			r.count(d.Verdict)
@@ -285,11 +312,16 @@ func (r *receiver) count(v message.Verdict) {
 	}
 }
 
-// putBack keeps what the spool found too early; it is offered again when the next batch arrives.
+// putBack keeps what the spool found too early, to be offered again when its prev is there. A copy that has come meanwhile
+// stays: it names the newer prev, and the older one may be settled at the sender and never come again.
 func (r *receiver) putBack(early []*arrival) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.file(early)
+	for _, a := range early {
+		if at, copied := r.place(a); !copied {
+			r.insert(at, a)
+		}
+	}
 }
 
 // grant raises the credit of a stream when half of what was granted is used.
@@ -299,6 +331,9 @@ func (r *receiver) grant(stream message.StreamID) {
 	r.mu.Lock()
 	raise := through >= r.granted[stream]+o.CreditMessages/2
 	if raise {
+		if len(r.granted) == maxGranted {
+			clear(r.granted)
+		}
 		r.granted[stream] = through
 	}
 	r.mu.Unlock()
@@ -309,7 +344,6 @@ func (r *receiver) grant(stream message.StreamID) {
 
 // refuse answers what was not stored, with the reach of its cause: the message's own fault, or the route's state.
 func (r *receiver) refuse(a *arrival, cause error) {
-	r.tally.refused.Add(1)
 	f := &protocol.Refused{Answer: r.s.answer(r.queue, a.stream), Text: cause.Error()}
 	f.Scope, f.Code = scopeOf(cause)
 	if f.Scope == protocol.ScopeMessage {

@@ -15,6 +15,9 @@ import (
 // fill with halves of batches. Streams beyond it wait inside the connection's flow control.
 const readersPerConn = 32
 
+// maxConns bounds the connections of a session, and with readersPerConn what a peer can make this side hold of batches.
+const maxConns = 16
+
 // shippers are the connections of a session and the workers that ship over them: one worker a connection, so that a
 // connection whose window is full takes no batch away from one whose is not.
 type shippers struct {
@@ -48,7 +51,7 @@ func (s *session) carry(conn Conn) {
 	sh := s.shippers
 	w, ok := sh.add(conn)
 	if !ok {
-		conn.Close(closeCode(superseded), "the session has ended")
+		conn.Close(closeCode(superseded), "the session has ended or has connections enough")
 		return
 	}
 	defer sh.wg.Done()
@@ -76,7 +79,7 @@ func (s *session) carry(conn Conn) {
 func (sh *shippers) add(conn Conn) (*worker, bool) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if sh.closed {
+	if sh.closed || len(sh.workers) == maxConns {
 		return nil, false
 	}
 	sh.wg.Add(1)
