@@ -3,6 +3,7 @@ package link
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,6 +30,9 @@ type refusedError struct {
 func (e *refusedError) Error() string {
 	return fmt.Sprintf("the peer refuses: %s (%s)", e.text, e.code)
 }
+
+// errVersion is wrapped when this side refuses the peer for the version it speaks.
+var errVersion = errors.New("refused here")
 
 // hello brings a session about on a connection that this side has dialled: Hello, Welcome, and the Use of whoever of the
 // two has the smaller key hash. It returns when the session is in force and runs, or with what stood in the way.
@@ -71,6 +75,9 @@ func (l *Link) hello(ctx context.Context, conn Conn, g *errgroup.Group) (err err
 	case *protocol.Refused:
 		return &refusedError{w.Code, w.Text}
 	case *protocol.Welcome:
+		if w.Version < protocol.MinVersion || w.Version > protocol.MaxVersion {
+			return fmt.Errorf("%w: %s welcomes with version %d, which was not offered", errVersion, conn.RemoteAddr(), w.Version)
+		}
 		// The fence must be durable before the first Ship: a copy of this spool that presents an older one is found out.
 		if err := l.store.SetMeta(limit, l.fenceKey(), w.Fence[:]); err != nil {
 			return fmt.Errorf("store the fence of the new session: %w", err)
@@ -90,43 +97,54 @@ func (l *Link) hello(ctx context.Context, conn Conn, g *errgroup.Group) (err err
 	}
 }
 
-// welcome takes a connection that the peer has dialled: it answers a Hello with a session, or adds a data connection to the
-// session it names. It returns when the connection is no longer needed.
+// welcome takes a connection that the peer has dialled and returns when it is no longer needed.
 func (l *Link) welcome(ctx context.Context, conn Conn) {
+	if l.greetings.Add(1) > maxGreetings {
+		l.greetings.Add(-1)
+		conn.Close(closeCode(protocol.CodeBusy), "too many handshakes at once")
+		return
+	}
+	serve := l.greet(ctx, conn)
+	l.greetings.Add(-1)
+	if serve != nil {
+		serve()
+	}
+}
+
+// greet answers a Hello with a session, or adds a data connection to the session it names. It returns what is to be done with
+// the connection, nil if it was closed.
+func (l *Link) greet(ctx context.Context, conn Conn) (serve func()) {
 	limit, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	stream, err := conn.AcceptStream(limit)
 	if err != nil {
 		conn.Close(closeCode(protocol.CodeMalformed), "no control stream")
-		return
+		return nil
 	}
-	stopTimer := context.AfterFunc(limit, stream.Reset)
-	defer stopTimer()
+	defer context.AfterFunc(limit, stream.Reset)()
 	frames := protocol.NewReader(stream, l.o.MaxMessageBytes)
 	f, err := frames.Next()
 	if err != nil {
 		conn.Close(closeCode(protocol.CodeMalformed), "no Hello: "+err.Error())
-		return
+		return nil
 	}
 	h, ok := f.(*protocol.Hello)
 	if !ok {
 		conn.Close(closeCode(protocol.CodeMalformed), "the first frame is not Hello")
-		return
+		return nil
 	}
 	version, err := protocol.Negotiate(h.Versions)
 	if err != nil {
 		refuse(limit, conn, stream, protocol.CodeVersion, err.Error())
-		l.note(&refusedError{protocol.CodeVersion, err.Error()})
-		return
+		l.note(fmt.Errorf("%w: %w", errVersion, err))
+		return nil
 	}
 	if h.Joins != (message.SessionID{}) {
 		if s := l.waitForSession(limit, h.Joins); s != nil {
-			stopTimer()
-			s.carry(conn)
-		} else {
-			conn.Close(closeCode(superseded), "that session is not in force")
+			return func() { s.carry(conn) }
 		}
-		return
+		conn.Close(closeCode(superseded), "that session is not in force")
+		return nil
 	}
 	own := l.store.Identity()
 	w := &protocol.Welcome{
@@ -144,14 +162,13 @@ func (l *Link) welcome(ctx context.Context, conn Conn) {
 	})
 	if _, err := stream.Write(protocol.Append(nil, w)); err != nil {
 		s.end(fmt.Errorf("say welcome to %s: %w", conn.RemoteAddr(), err))
-		return
+		return nil
 	}
 	if err := l.agreeOnUse(s); err != nil {
 		s.end(err)
-		return
+		return nil
 	}
-	stopTimer()
-	s.run()
+	return s.run
 }
 
 // agreeOnUse puts s in force if the chooser says so. The agent with the smaller key hash chooses, so that two agents that

@@ -112,10 +112,14 @@ type Link struct {
 	incoming chan Conn
 	status   *status
 	wasUp    atomic.Bool // since the last race of dials
+	attempt  int         // counts dials since the link was up; the dialler's own
+	// greetings counts the connections whose first words are awaited.
+	greetings atomic.Int64
 
 	mu      sync.Mutex // guards what follows; never held over I/O
 	session *session   // in force, possibly stalled; nil if none
 	last    useOrder   // the last Use that was obeyed or said
+	ended   error      // why the session before ended, unless another took over
 	changed chan struct{}
 	tallies map[string]*tally
 }
@@ -215,19 +219,34 @@ func (l *Link) dialWhenDown(ctx context.Context, g *errgroup.Group) error {
 		if l.wasUp.Swap(false) {
 			l.redial.Reset()
 			l.slow.Reset()
+			l.attempt = 0
+		}
+		if isRefusal(l.takeEnded()) && !pause(ctx, l.slow.NextBackOff()) {
+			return nil
 		}
 		conn, err := l.race(ctx)
 		if err != nil {
 			continue // ctx has ended, or the session in force is heard again
 		}
-		if err := l.hello(ctx, conn, g); err != nil && !errors.Is(err, errSuperseded) {
-			l.note(err)
-			if !pause(ctx, l.backOff(err)) {
-				return nil
-			}
+		err = l.hello(ctx, conn, g)
+		if err == nil || errors.Is(err, errSuperseded) {
+			continue
+		}
+		l.note(err)
+		if isRefusal(err) && !pause(ctx, l.slow.NextBackOff()) {
+			return nil
 		}
 	}
 	return nil
+}
+
+// takeEnded returns once why the last session ended.
+func (l *Link) takeEnded() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.ended
+	l.ended = nil
+	return err
 }
 
 // waitUntilDown blocks while a session is in force that is not stalled, and reports whether ctx still runs.
@@ -290,7 +309,7 @@ func (l *Link) retire(s *session, cause error) {
 	l.mu.Lock()
 	inForce := l.session == s
 	if inForce {
-		l.session = nil
+		l.session, l.ended = nil, cause
 		l.signalLocked()
 	}
 	l.mu.Unlock()
@@ -306,17 +325,18 @@ func (l *Link) sessionChanged() {
 	l.signalLocked()
 }
 
-// drain stops shipping and waits until all that was shipped is answered, at most grace.
+// drain stops shipping and waits until all that was shipped is answered and settled, at most grace.
 func (l *Link) drain(grace time.Duration) {
+	l.status.set(Draining, errShutdown.Error(), time.Now())
 	s, _ := l.current()
 	if s == nil {
 		return
 	}
-	s.stopShipping()
+	s.shippers.stop()
 	ctx, cancel := context.WithTimeout(s.ctx, grace)
 	defer cancel()
-	s.waitAnswered(ctx)
-	s.bye(ctx)
+	s.waitSettled(ctx)
+	s.bye()
 	s.end(errShutdown)
 }
 

@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ type sender struct {
 	mu       sync.Mutex // guards what follows; never held over I/O
 	lanes    []*lane    // highest priority first
 	answered map[uint8][]message.Range
+	settling uint64 // messages that were answered and are not settled yet
 }
 
 // lane is the messages of one priority.
@@ -167,13 +169,9 @@ func (j *job) ship(ctx context.Context, conn Conn) error {
 		snd.s.end(err)
 		return err
 	}
-	f, err := j.frame(records)
-	if err != nil {
-		snd.s.end(err)
-		return err
-	}
+	f := j.frame(records)
 	if len(f.Items) == 0 {
-		return nil // all were settled while the batch was built
+		return nil
 	}
 	stream, err := conn.OpenUniStream(ctx)
 	if err != nil {
@@ -189,8 +187,10 @@ func (j *job) ship(ctx context.Context, conn Conn) error {
 	return nil
 }
 
-// frame builds the Ship. A record that is gone was settled by an answer that came while the batch was built.
-func (j *job) frame(records []spool.Record) (*protocol.Ship, error) {
+// frame builds the Ship of what may leave. A record that is not there was settled by an answer that came while the batch was
+// built, or is damaged; the flow knows which. The lane holds at a message that cannot leave: to ship it would end the session
+// of all routes, again and again.
+func (j *job) frame(records []spool.Record) *protocol.Ship {
 	snd := j.snd
 	f := &protocol.Ship{Session: snd.s.id, Route: snd.Name, Queue: snd.To, Stream: j.batch.Stream, Items: make([]protocol.Shipment, 0, len(records))}
 	var size int
@@ -198,20 +198,24 @@ func (j *job) frame(records []spool.Record) (*protocol.Ship, error) {
 		size += len(r.Bytes) + 80
 	}
 	buf := make([]byte, 0, size)
-	next := 0
 	for _, item := range j.batch.Items {
-		if next == len(records) {
-			break
-		}
-		r := records[next]
-		if r.Number != item.Number {
+		if len(records) == 0 || records[0].Number != item.Number {
+			if j.hold(item.Number, protocol.CodeCorrupt, "its record cannot be read here") {
+				break
+			}
 			continue
 		}
-		next++
+		r := records[0]
+		records = records[1:]
+		if text, ok := snd.tooLarge(r.Bytes); ok {
+			j.hold(item.Number, protocol.CodeTooLarge, text)
+			break
+		}
 		start := len(buf)
 		var err error
 		if buf, err = message.AppendOnward(buf, r.Bytes, snd.s.link.o.Agent); err != nil {
-			return nil, fmt.Errorf("message %d of queue %q: %w", r.Number, snd.From, err)
+			j.hold(item.Number, protocol.CodeCorrupt, err.Error())
+			break
 		}
 		f.Items = append(f.Items, protocol.Shipment{
 			Number: item.Number,
@@ -220,7 +224,28 @@ func (j *job) frame(records []spool.Record) (*protocol.Ship, error) {
 			Record: buf[start:len(buf):len(buf)],
 		})
 	}
-	return f, nil
+	return f
+}
+
+// tooLarge says so of a record whose body is larger than the peer takes: it could not even read the frame.
+func (snd *sender) tooLarge(record []byte) (text string, ok bool) {
+	limit := snd.s.peer.limits.MaxMessageBytes
+	if uint64(len(record)) <= limit {
+		return "", false
+	}
+	m, err := message.ParseFront(record)
+	if err != nil || m.BodyBytes <= limit {
+		return "", false
+	}
+	return fmt.Sprintf("a body of %d bytes, the peer takes %d", m.BodyBytes, limit), true
+}
+
+// hold refuses a message in the peer's place and reports whether it is still to be shipped at all.
+func (j *job) hold(number uint64, code protocol.Code, text string) bool {
+	one := message.Range{First: number, Last: number}
+	return j.snd.refused(time.Now(), &protocol.Refused{
+		Answer: protocol.Answer{Stream: j.batch.Stream}, Scope: protocol.ScopeMessage, Range: one, Code: code, Text: text,
+	})
 }
 
 // accepted ends what the far side has answered, and hands it to settle.
@@ -233,7 +258,7 @@ func (snd *sender) accepted(now time.Time, stream message.StreamID, ranges []pro
 	for _, ln := range snd.lanes {
 		before := ln.flow.Stats().Answered
 		settle := ln.flow.Answered(now, stream, plain)
-		snd.tally.settled.Add(ln.flow.Stats().Answered - before)
+		snd.settling += ln.flow.Stats().Answered - before
 		snd.answered[ln.priority] = append(snd.answered[ln.priority], settle...)
 	}
 	snd.mu.Unlock()
@@ -250,7 +275,7 @@ func (snd *sender) settle(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		snd.mu.Lock()
-		answered := snd.answered
+		answered, messages := snd.answered, snd.settling
 		snd.answered = make(map[uint8][]message.Range)
 		snd.mu.Unlock()
 		for priority, ranges := range answered {
@@ -258,26 +283,47 @@ func (snd *sender) settle(ctx context.Context) error {
 				return fmt.Errorf("settle queue %q on route %q: %w", snd.From, snd.Name, err)
 			}
 		}
+		snd.mu.Lock()
+		snd.settling -= messages
+		snd.mu.Unlock()
+		snd.tally.settled.Add(messages)
+		snd.s.progressed()
 	}
 }
 
-// refused holds the route, or holds it at one message, until a probe is answered.
-func (snd *sender) refused(now time.Time, f *protocol.Refused) {
+// unfinished says that an answer is awaited or waits for its commit. A lane that is held awaits none: what the peer has
+// refused it will not answer before it is asked again.
+func (snd *sender) unfinished() bool {
+	snd.mu.Lock()
+	defer snd.mu.Unlock()
+	return snd.settling > 0 || slices.ContainsFunc(snd.lanes, func(ln *lane) bool {
+		messages, _, _ := ln.flow.Unanswered()
+		_, held := ln.flow.Held()
+		return messages > 0 && !held
+	})
+}
+
+// refused holds the route, or holds it at one message, until a probe is answered. It reports whether a lane is held so now.
+func (snd *sender) refused(now time.Time, f *protocol.Refused) (held bool) {
 	reason := holdReason(f)
 	snd.mu.Lock()
-	held := ""
+	changed := false
 	for _, ln := range snd.lanes {
-		held, _ = ln.flow.Held()
+		before, _ := ln.flow.Held()
 		if f.Scope == protocol.ScopeMessage {
 			ln.flow.Refused(now, f.Stream, f.Range, reason)
 		} else {
 			ln.flow.Hold(now, reason)
 		}
+		after, _ := ln.flow.Held()
+		changed = changed || after != before
+		held = held || after == reason
 	}
 	snd.mu.Unlock()
-	if held != reason {
+	if changed {
 		snd.s.link.log.Warn("route held", "route", snd.Name, "queue", snd.From, "to", snd.To, "reason", reason)
 	}
+	return held
 }
 
 func (snd *sender) credit(f *protocol.Credit) {

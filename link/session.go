@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,7 +44,7 @@ type session struct {
 	live     *flow.Liveness
 	heard    time.Time
 	lastSeq  uint64
-	answered chan struct{} // closed and replaced at each answer
+	progress chan struct{} // closed and replaced at each answer and each settle
 }
 
 // sessionSetup is what the handshake has agreed on.
@@ -66,7 +67,7 @@ func newSession(ctx context.Context, l *Link, setup sessionSetup) *session {
 		receivers:    make(map[string]*receiver),
 		live:         flow.NewLiveness(now, l.o.IdleHeartbeat),
 		heard:        now,
-		answered:     make(chan struct{}),
+		progress:     make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.shippers = newShippers(s)
@@ -82,7 +83,7 @@ func newSession(ctx context.Context, l *Link, setup sessionSetup) *session {
 // run serves the session until it ends, and returns when all its goroutines have.
 func (s *session) run() {
 	l := s.link
-	l.noteAddress(s)
+	l.noteSession(s)
 	g, ctx := errgroup.WithContext(s.ctx)
 	if err := s.begin(ctx); err != nil {
 		s.end(err)
@@ -225,10 +226,7 @@ func (s *session) accepted(f *protocol.Accepted) {
 			snd.accepted(now, f.Stream, f.Ranges)
 		}
 	}
-	s.mu.Lock()
-	close(s.answered)
-	s.answered = make(chan struct{})
-	s.mu.Unlock()
+	s.progressed()
 	s.link.up(s)
 	s.shippers.wake()
 }
@@ -240,6 +238,7 @@ func (s *session) refused(f *protocol.Refused) {
 			snd.refused(now, f)
 		}
 	}
+	s.progressed()
 	s.link.up(s)
 	s.shippers.wake()
 }
@@ -315,17 +314,11 @@ func (s *session) unanswered() (n int) {
 	return n
 }
 
-// stopShipping lets nothing new leave; answers still come in.
-func (s *session) stopShipping() {
-	s.link.status.set(Draining, "the agent is shutting down", time.Now())
-	s.shippers.stop()
-}
-
 // bye tells the peer that this side stops, and gives it a moment to hang up itself: a connection that is closed at once
 // takes along what it has not sent.
-func (s *session) bye(ctx context.Context) {
+func (s *session) bye() {
 	s.send(&protocol.Bye{Code: protocol.CodeShutdown, Text: errShutdown.Error()})
-	ctx, cancel := context.WithTimeout(ctx, byeWait)
+	ctx, cancel := context.WithTimeout(s.ctx, byeWait)
 	defer cancel()
 	select {
 	case <-s.conn.Done():
@@ -333,21 +326,29 @@ func (s *session) bye(ctx context.Context) {
 	}
 }
 
-// waitAnswered blocks until nothing is unanswered or ctx ends.
-func (s *session) waitAnswered(ctx context.Context) {
+// waitSettled blocks until no answer is awaited or waits for its commit, or until ctx ends.
+func (s *session) waitSettled(ctx context.Context) {
 	for {
 		s.mu.Lock()
-		answered := s.answered
+		progress := s.progress
 		s.mu.Unlock()
-		if s.unanswered() == 0 {
+		if !slices.ContainsFunc(s.senders, (*sender).unfinished) {
 			return
 		}
 		select {
-		case <-answered:
+		case <-progress:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// progressed wakes waitSettled.
+func (s *session) progressed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.progress)
+	s.progress = make(chan struct{})
 }
 
 // dialData keeps one data connection open beside the control connection, for as long as the session lasts.

@@ -85,6 +85,7 @@ type status struct {
 	downSince   time.Time
 	attempts    int
 	upSession   message.SessionID // the session that was last up
+	sessionAt   time.Time         // when the last session began
 	peerAgent   string
 	address     string
 	lastError   string
@@ -174,9 +175,15 @@ func (l *Link) up(s *session) {
 func (l *Link) down(cause error) {
 	now := time.Now()
 	l.status.mu.Lock()
-	l.status.downSince = now
+	if l.status.state == Up {
+		l.status.downSince = now
+	}
 	l.status.lastError, l.status.lastErrorAt = cause.Error(), now
 	l.status.mu.Unlock()
+	if isRefusal(cause) {
+		l.refused(cause, now)
+		return
+	}
 	reason := "the session has ended: " + cause.Error()
 	if len(l.o.Addresses) == 0 {
 		reason += "; waiting for the peer to dial: no addresses are configured here"
@@ -199,10 +206,14 @@ func (l *Link) stall(s *session, silent time.Duration, unanswered int) {
 		reason += "; waiting for the peer to dial: no addresses are configured here"
 	}
 	l.status.mu.Lock()
-	if l.status.state != Stalled {
+	refused := l.status.state == Refused
+	if l.status.state == Up {
 		l.status.downSince = now.Add(-silent)
 	}
 	l.status.mu.Unlock()
+	if refused {
+		return // by whoever answers the dials now, which says more than the silence of the old connection
+	}
 	if _, changed := l.status.set(Stalled, reason, now); changed {
 		l.log.Warn("link stalled", "peer", s.peer.agent, "address", s.conn.RemoteAddr(), "silent", silent.Round(time.Millisecond), "unanswered", unanswered)
 	}
@@ -224,10 +235,11 @@ func (l *Link) note(err error) {
 	l.status.lastError, l.status.lastErrorAt = err.Error(), now
 	state := l.status.state
 	l.status.mu.Unlock()
+	if s, _ := l.current(); s != nil && !s.stalled.Load() {
+		return // a connection that came to nothing beside one that stands
+	}
 	if isRefusal(err) {
-		if _, changed := l.status.set(Refused, err.Error(), now); changed {
-			l.log.Error("link refused", "error", err)
-		}
+		l.refused(err, now)
 		return
 	}
 	if state == Refused {
@@ -235,6 +247,12 @@ func (l *Link) note(err error) {
 	}
 	if state == Refused || state == Connecting && first {
 		l.log.Warn("link connecting", "error", err)
+	}
+}
+
+func (l *Link) refused(err error, now time.Time) {
+	if _, changed := l.status.set(Refused, err.Error(), now); changed {
+		l.log.Error("link refused", "error", err)
 	}
 }
 
@@ -250,11 +268,25 @@ func (s *status) soFar(now time.Time) string {
 	return text
 }
 
-// noteAddress keeps who and where the peer is, for as long as the link is down too.
-func (l *Link) noteAddress(s *session) {
+// noteSession keeps who and where the peer is, for as long as the link is down too.
+func (l *Link) noteSession(s *session) {
+	now := time.Now()
 	l.status.mu.Lock()
 	defer l.status.mu.Unlock()
-	l.status.peerAgent, l.status.address = s.peer.agent, s.conn.RemoteAddr()
+	l.status.peerAgent, l.status.address, l.status.sessionAt = s.peer.agent, s.conn.RemoteAddr(), now
+	if l.status.state == Refused {
+		l.status.state, l.status.since = Connecting, now
+	}
+	if l.status.state == Connecting {
+		l.status.reason = "a session stands, its first answer is awaited"
+	}
+}
+
+// began returns when the last session began, the zero time if there was none.
+func (s *status) began() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessionAt
 }
 
 func (l *Link) peerAgent() string {
@@ -266,5 +298,5 @@ func (l *Link) peerAgent() string {
 // isRefusal tells errors that only an operator can mend from those that time mends.
 func isRefusal(err error) bool {
 	var refused *refusedError
-	return errors.Is(err, ErrIdentity) || errors.As(err, &refused)
+	return errors.Is(err, ErrIdentity) || errors.Is(err, errVersion) || errors.As(err, &refused)
 }
