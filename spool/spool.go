@@ -180,6 +180,9 @@ type Incoming interface {
 	// Accept decides shipped messages in order, in one transaction with their ledger rows and frontiers. The decisions have
 	// one entry per arrival; they may be sent once Accept has returned nil. ErrSessionEnded means none was decided.
 	Accept(ctx context.Context, a Arrivals) ([]Decision, error)
+	// Remember makes the ledger keep what is stored in queue for at least window, because peer may retry a message that long.
+	// The latest call counts for a peer and a queue, also after a restart. What changes nothing costs no sync.
+	Remember(ctx context.Context, peer, queue string, window time.Duration) error
 	// Frontier returns the highest number of stream that was admitted into queue; 0 if none.
 	Frontier(stream message.StreamID, queue string) uint64
 }

@@ -13,7 +13,8 @@
 // # Layout
 //
 //	meta                      format, spool (id), secret (of the hash of ids), epochs (the last 64, newest first),
-//	                          time (spool time and wall clock of the last commit), note/KEY (SetMeta)
+//	                          time (spool time and wall clock of the last commit), note/KEY (SetMeta),
+//	                          window/PEER/QUEUE (for how long the peer has asked to remember)
 //	queues
 //	└─ QUEUE                  counters: next sequence, bytes, live messages of each lane
 //	   ├─ streams             lane, epoch counter      → stream id

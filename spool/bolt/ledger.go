@@ -23,8 +23,10 @@ type ledger struct {
 	index *dedupe.Index
 	rows  []uint64 // scratch
 
-	window int64 // milliseconds for which a row is kept
-	oldest uint64
+	window  int64            // milliseconds for which a row is kept: the longest of what follows
+	least   int64            // what the options ask for
+	windows map[string]int64 // what peers have announced, by windowKey
+	oldest  uint64
 	// oldestAt is the spool time of row oldest.
 	oldestAt int64
 	next     uint64 // the next row's number
@@ -37,11 +39,16 @@ type ledger struct {
 func rowKey(row uint64) []byte { return binary.BigEndian.AppendUint64(nil, row) }
 
 // readLedger fills an index from the rows of the file.
-func (s *Store) readLedger(b *bbolt.Bucket) (*ledger, error) {
-	l := &ledger{index: dedupe.NewIndex(s.options.LedgerMemoryBytes), next: 1}
-	for _, q := range s.options.Queues {
-		l.window = max(l.window, q.Remember.Milliseconds())
+func (s *Store) readLedger(b, meta *bbolt.Bucket) (*ledger, error) {
+	windows, err := readWindows(meta)
+	if err != nil {
+		return nil, err
 	}
+	l := &ledger{index: dedupe.NewIndex(s.options.LedgerMemoryBytes), next: 1, windows: windows}
+	for _, q := range s.options.Queues {
+		l.least = max(l.least, q.Remember.Milliseconds())
+	}
+	l.widen()
 	began, ids := time.Now(), 0
 	kept := uint64(0) // the oldest row that the index has room for
 	c := b.Cursor()

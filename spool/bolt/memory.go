@@ -74,7 +74,7 @@ func (s *Store) read(tx *bbolt.Tx, id message.SpoolID) (*memory, error) {
 	if m.frontiers, err = readFrontiers(tx.Bucket(bucketFrontiers)); err != nil {
 		return nil, err
 	}
-	if m.ledger, err = s.readLedger(tx.Bucket(bucketLedger)); err != nil {
+	if m.ledger, err = s.readLedger(tx.Bucket(bucketLedger), meta); err != nil {
 		return nil, err
 	}
 	if err := s.readQueues(tx, m); err != nil {
