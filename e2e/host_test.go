@@ -109,6 +109,14 @@ func (h *host) configure(text string) {
 	}
 }
 
+// extend adds to the configuration.
+func (h *host) extend(text string) {
+	h.t.Helper()
+	before, err := os.ReadFile(h.configPath)
+	must(h.t, err)
+	h.configure(string(before) + text)
+}
+
 // tryStart starts the agent and returns when it takes messages.
 func (h *host) tryStart() error {
 	p, err := launch(exec.Command(program, "run", "--config", h.configPath), h.logPath)
