@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
+	"drawbridge/dedupe"
 	"drawbridge/message"
 	"drawbridge/message/pack"
 	"drawbridge/protocol"
@@ -35,6 +37,7 @@ type receiver struct {
 
 	mu      sync.Mutex // guards what follows; never held over I/O
 	resumed bool
+	asked   time.Duration               // the window that the sender's horizon asks for
 	pending []*arrival                  // by number, and each number of a stream once
 	bytes   int                         // of pending, with arrivalBytes each
 	granted map[message.StreamID]uint64 // the highest number a Credit has named
@@ -149,19 +152,40 @@ func (r *receiver) search(n uint64) int {
 	return at
 }
 
-// resume notes that the sender has announced the route: what it ships may be decided now.
+// resume notes that the sender has announced the route: what it ships may be decided once its ids will be remembered.
 func (r *receiver) resume(route protocol.ResumeRoute) {
 	r.tally.horizon.Store(int64(route.Horizon))
 	r.mu.Lock()
-	r.resumed = true
+	r.asked = dedupe.Window(route.Horizon)
 	r.mu.Unlock()
 	notify(r.wake)
+}
+
+// remember has the ledger keep what comes as long as the sender may retry it, before anything of it is admitted.
+func (r *receiver) remember(ctx context.Context) error {
+	r.mu.Lock()
+	window := r.asked
+	r.asked = 0
+	r.mu.Unlock()
+	if window == 0 {
+		return nil
+	}
+	if err := r.s.link.store.Remember(ctx, r.s.link.o.Name, r.queue, window); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.resumed = true
+	r.mu.Unlock()
+	return nil
 }
 
 // decide offers the spool what is in order, one transaction at a time, and answers. While a transaction runs the next one
 // gathers, so that under load they grow.
 func (r *receiver) decide(ctx context.Context) error {
 	for {
+		if err := r.remember(ctx); err != nil {
+			return err
+		}
 		run := r.decidable()
 		if len(run) == 0 {
 			select {
