@@ -2,6 +2,7 @@ package link_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -248,7 +249,7 @@ func TestSessionsThatEndAtOnceAreNotDialledInALoop(t *testing.T) {
 		n := newNetwork()
 		h := newHost(t, n, dials(farAddr))
 		p := newPeer(t, h)
-		sessions := 0
+		var sessions atomic.Int64
 		serve(t, p.answer(), func(c *conn) {
 			s, err := c.AcceptStream(t.Context())
 			if err != nil {
@@ -258,14 +259,14 @@ func TestSessionsThatEndAtOnceAreNotDialledInALoop(t *testing.T) {
 			if hello, ok := (<-k.frames).(*protocol.Hello); !ok || hello.Joins != (message.SessionID{}) {
 				return
 			}
-			sessions++
+			sessions.Add(1)
 			k.say(p.welcome(1))
 			time.Sleep(time.Millisecond) // it is up by then
 			c.Close(0, "so sorry")
 		})
 		time.Sleep(10 * time.Second)
-		if sessions < 20 || sessions > 60 {
-			t.Errorf("%d sessions in 10 s, want about four a second", sessions)
+		if n := sessions.Load(); n < 20 || n > 60 {
+			t.Errorf("%d sessions in 10 s, want about four a second", n)
 		}
 	})
 }

@@ -161,14 +161,19 @@ func (h *host) put(queue string, size int, ids ...string) {
 // ids returns what the queue holds, in order.
 func (h *host) ids(queue string) (ids []string) {
 	h.t.Helper()
-	peeked, err := h.store.Peek(h.t.Context(), queue, 0, 100_000)
-	if err != nil {
-		h.t.Fatal(err)
+	for from := uint64(0); ; {
+		peeked, err := h.store.Peek(h.t.Context(), queue, from, 10_000)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if len(peeked) == 0 {
+			return ids
+		}
+		for _, p := range peeked {
+			ids = append(ids, p.ID)
+			from = p.Sequence + 1
+		}
 	}
-	for _, p := range peeked {
-		ids = append(ids, p.ID)
-	}
-	return ids
 }
 
 func (h *host) state() link.State { return h.link.Status().State }
