@@ -256,10 +256,12 @@ func (s *session) credit(f *protocol.Credit) {
 func (s *session) hear() {
 	now := time.Now()
 	s.mu.Lock()
+	before := s.heard
 	s.heard = now
 	s.live.Heard(now, s.conn.Stats().RTT)
 	s.mu.Unlock()
 	if s.stalled.CompareAndSwap(true, false) {
+		s.shippers.renew(before)
 		s.link.sessionChanged()
 		s.link.up(s)
 	}
@@ -354,15 +356,20 @@ func (s *session) progressed() {
 // dialData keeps one data connection open beside the control connection, for as long as the session lasts.
 func (s *session) dialData(ctx context.Context) error {
 	l := s.link
-	wait := 250 * time.Millisecond
+	const least = 250 * time.Millisecond
+	wait := least
 	for {
 		conn, err := l.dialer.Dial(ctx, s.conn.RemoteAddr(), l.o.Pins)
 		if err == nil {
-			wait = 250 * time.Millisecond
+			began := time.Now()
 			if err = s.join(ctx, conn); err == nil {
 				s.carry(conn)
 			}
 			conn.Close(closeCode(superseded), "not needed")
+			wait = least
+			if time.Since(began) > time.Second && ctx.Err() == nil {
+				continue
+			}
 		}
 		if !pause(ctx, wait) {
 			return context.Cause(ctx)

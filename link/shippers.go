@@ -36,9 +36,10 @@ type shippers struct {
 
 // worker ships over one connection.
 type worker struct {
-	via  int
-	conn Conn
-	wake chan struct{} // holds at most one value
+	via   int
+	conn  Conn
+	began time.Time
+	wake  chan struct{} // holds at most one value
 }
 
 func newShippers(s *session) *shippers {
@@ -69,6 +70,8 @@ func (s *session) carry(conn Conn) {
 	})
 	_ = g.Wait()
 	stop()
+	// One half may have failed alone: a peer that went on shipping over the other would wait for answers for ever.
+	conn.Close(closeCode(superseded), "no longer used")
 	sh.remove(w)
 	for _, snd := range s.senders {
 		snd.lost(w.via)
@@ -84,7 +87,7 @@ func (sh *shippers) add(conn Conn) (*worker, bool) {
 	}
 	sh.wg.Add(1)
 	sh.nextVia++
-	w := &worker{via: sh.nextVia, conn: conn, wake: make(chan struct{}, 1)}
+	w := &worker{via: sh.nextVia, conn: conn, began: time.Now(), wake: make(chan struct{}, 1)}
 	sh.workers[w.via] = w
 	return w, true
 }
@@ -102,6 +105,23 @@ func (sh *shippers) closeAll(code uint64, text string) {
 	sh.mu.Unlock()
 	for _, c := range sh.conns() {
 		c.Close(code, text)
+	}
+}
+
+// renew closes the data connections that stood when the peer was last heard before it was silent for long. Their
+// retransmission timers have grown with the silence, and would let pass as much time again before they try; what they carried
+// goes over new ones, and until those stand over the control connection.
+func (sh *shippers) renew(silentSince time.Time) {
+	sh.mu.Lock()
+	var old []Conn
+	for _, w := range sh.workers {
+		if w.conn != sh.s.conn && !w.began.After(silentSince) {
+			old = append(old, w.conn)
+		}
+	}
+	sh.mu.Unlock()
+	for _, c := range old {
+		c.Close(closeCode(protocol.CodeStalled), "the peer was silent for long")
 	}
 }
 

@@ -161,3 +161,38 @@ func TestOneWayOutageStallsAndHeals(t *testing.T) {
 		requireOnce(t, p.B.Drain("orders"), orders)
 	})
 }
+
+func TestDeliveryGoesOnSoonAfterAnOutageOfAnyLength(t *testing.T) {
+	inBubble(t, func(t *testing.T, seed uint64) {
+		p, stop := agenttest.NewPair(t, seed, agenttest.Faults{Loss: 0.01, Delay: 25 * time.Millisecond, Jitter: time.Millisecond})
+		defer stop()
+		var orders []string
+		put := func(prefix string, n int) {
+			ids := agenttest.Names(prefix, n)
+			p.A.Put("orders", ids...)
+			orders = append(orders, ids...)
+		}
+		for _, outage := range []time.Duration{1, 2, 4, 8, 15, 30, 60} {
+			put(fmt.Sprintf("%02d-before", outage), 5000)
+			time.Sleep(100 * time.Millisecond) // the link is busy when it goes
+			p.Cut()
+			put(fmt.Sprintf("%02d-meanwhile", outage), 100)
+			time.Sleep(outage * time.Second)
+			settled := p.A.Depth("orders")
+			p.Heal()
+			healed := time.Now()
+			for p.A.Depth("orders") == settled {
+				time.Sleep(10 * time.Millisecond)
+				if time.Since(healed) > time.Minute {
+					t.Fatalf("nothing was settled for a minute after an outage of %s", outage*time.Second)
+				}
+			}
+			if took := time.Since(healed); took > 2*time.Second {
+				t.Errorf("the first answer came %s after an outage of %s", took, outage*time.Second)
+			}
+			agenttest.WaitDrained(t, p.A, "orders", time.Minute)
+			t.Logf("%s: all drained %s after", outage*time.Second, time.Since(healed))
+		}
+		requireOnce(t, p.B.Drain("orders"), orders)
+	})
+}
