@@ -141,6 +141,19 @@ func (r Row) Keys() iter.Seq[Key] {
 	}
 }
 
+// Entries yields the entries in the order of the group.
+func (r Row) Entries() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for w := r.walk(); w.next(); {
+			for i := range w.run.count {
+				if !yield(r.build(w.run.first+i, w.run)) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func (r Row) key(i int) Key { return Key(r.memos[i*memoBytes : i*memoBytes+keyBytes]) }
 
 func (r Row) entry(i int) Entry {

@@ -14,7 +14,8 @@
 //
 //	meta                      format, spool (id), secret (of the hash of ids), epochs (the last 64, newest first),
 //	                          time (spool time and wall clock of the last commit), note/KEY (SetMeta),
-//	                          window/PEER/QUEUE (for how long the peer has asked to remember)
+//	                          window/PEER/QUEUE (for how long the peer has asked to remember),
+//	                          jump (of spool time at a start, not accepted), gone (spool time of the last row forgotten)
 //	queues
 //	└─ QUEUE                  counters: next sequence, bytes, live messages of each lane
 //	   ├─ streams             lane, epoch counter      → stream id

@@ -34,6 +34,8 @@ var (
 	keySecret = []byte("secret")
 	keyEpochs = []byte("epochs")
 	keyTime   = []byte("time")
+	keyJump   = []byte("jump")
+	keyGone   = []byte("gone")
 )
 
 // Buckets and the one key of a queue, and the one key of a group.

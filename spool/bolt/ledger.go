@@ -2,20 +2,11 @@ package bolt
 
 import (
 	"encoding/binary"
-	"math"
-	"slices"
 	"time"
 
 	bbolt "go.etcd.io/bbolt"
 
 	"drawbridge/dedupe"
-)
-
-const (
-	// forgetShare is the share of the rows that is forgotten at once when the index is full: each time costs a sweep.
-	forgetShare = 16
-	// pruneRows bounds how many rows that are past their window one commit removes.
-	pruneRows = 64
 )
 
 // ledger is the index of the rows in the file, and which rows there are.
@@ -30,10 +21,14 @@ type ledger struct {
 	// oldestAt is the spool time of row oldest.
 	oldestAt int64
 	next     uint64 // the next row's number
-	// full says that rows were forgotten before their window had passed, since one was last kept for all of it.
-	full bool
-	// forgotten counts the rows that went early.
-	forgotten uint64
+
+	ids, bytes uint64 // of all rows
+	// gone is the spool time of the youngest row that was forgotten, whyever; 0 if none was.
+	gone int64
+	// early counts the ids that went before their window had passed.
+	early uint64
+	// short says that the ledger does not reach back as far as its window, and that this was logged.
+	short bool
 }
 
 func rowKey(row uint64) []byte { return binary.BigEndian.AppendUint64(nil, row) }
@@ -45,11 +40,14 @@ func (s *Store) readLedger(b, meta *bbolt.Bucket) (*ledger, error) {
 		return nil, err
 	}
 	l := &ledger{index: dedupe.NewIndex(s.options.LedgerMemoryBytes), next: 1, windows: windows}
+	if l.gone, err = readMillis(meta, keyGone); err != nil {
+		return nil, err
+	}
 	for _, q := range s.options.Queues {
 		l.least = max(l.least, q.Remember.Milliseconds())
 	}
 	l.widen()
-	began, ids := time.Now(), 0
+	began := time.Now()
 	kept := uint64(0) // the oldest row that the index has room for
 	c := b.Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -68,13 +66,14 @@ func (s *Store) readLedger(b, meta *bbolt.Bucket) (*ledger, error) {
 				l.index.ForgetThrough(kept - 1)
 			}
 		}
-		ids += row.Len()
+		l.ids += uint64(row.Len())
+		l.bytes += rowBytes(v)
 	}
-	if err := l.forget(b, math.MaxInt, func(number uint64, _ int64) bool { return number < kept }); err != nil {
+	if err := l.forget(b, func(number uint64, _ dedupe.Row) bool { return number < kept }); err != nil {
 		return nil, err
 	}
-	if ids > 0 {
-		s.log.Info("ledger is read", "count", ids, "bytes", l.index.Bytes(), "took", time.Since(began).Round(time.Millisecond))
+	if l.ids > 0 {
+		s.log.Info("ledger is read", "count", l.ids, "bytes", l.index.Bytes(), "took", time.Since(began).Round(time.Millisecond))
 	}
 	return l, nil
 }
@@ -108,80 +107,61 @@ func (t *txn) find(k dedupe.Key) (dedupe.Entry, bool) {
 	return dedupe.Entry{}, false
 }
 
-// writeLedger remembers all that this commit stores, in one row, and forgets what is past its window.
+// writeLedger remembers all that this commit stores, in one row, and forgets what is past its window or has no room.
 func (t *txn) writeLedger() error {
-	l, b := t.mem.ledger, t.tx.Bucket(bucketLedger)
-	if err := t.prune(l, b); err != nil {
+	l := t.mem.ledger
+	gone := l.gone
+	kept, err := t.prune()
+	if err != nil {
 		return err
 	}
-	var entries []dedupe.Entry
 	for _, s := range t.staging {
 		for lane := range s.lanes {
 			for _, m := range s.lanes[lane] {
-				entries = append(entries, dedupe.Entry{Key: m.key, Sum: m.sum, Sequence: m.sequence, Place: m.place})
+				kept = append(kept, dedupe.Entry{Key: m.key, Sum: m.sum, Sequence: m.sequence, Place: m.place})
 			}
 		}
 	}
+	if err := t.remember(kept); err != nil {
+		return err
+	}
+	t.tellReach()
+	if l.gone == gone {
+		return nil
+	}
+	return t.tx.Bucket(bucketMeta).Put(keyGone, binary.BigEndian.AppendUint64(nil, uint64(l.gone)))
+}
+
+// remember adds a row, and forgets old ones for it if it has to.
+func (t *txn) remember(entries []dedupe.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	row := l.next
+	l := t.mem.ledger
+	number, row := l.next, dedupe.AppendRow(nil, t.now, entries)
+	for l.bytes+rowBytes(row) > t.store.options.LedgerMaxBytes && l.oldest < number {
+		if err := t.forgetShare(); err != nil {
+			return err
+		}
+	}
 	for i := range entries {
 		// An index that cannot hold even one group remembers what it can of it.
-		for !l.index.Add(entries[i].Key, row) && l.oldest < row {
-			if err := t.forgetShare(l, b); err != nil {
+		for !l.index.Add(entries[i].Key, number) && l.oldest < number {
+			if err := t.forgetShare(); err != nil {
 				return err
 			}
 		}
 	}
-	if l.oldest == row {
+	if l.oldest == number {
 		l.oldestAt = t.now
 	}
 	l.next++
+	l.ids += uint64(len(entries))
+	l.bytes += rowBytes(row)
+	b := t.tx.Bucket(bucketLedger)
 	b.FillPercent = 1
-	return b.Put(rowKey(row), dedupe.AppendRow(nil, t.now, entries))
+	return b.Put(rowKey(number), row)
 }
 
-// prune removes rows that are past the window.
-func (t *txn) prune(l *ledger, b *bbolt.Bucket) error {
-	if l.oldestAt == 0 || t.now-l.oldestAt <= l.window {
-		return nil
-	}
-	if l.full {
-		l.full = false
-		t.store.log.Info("ledger keeps every id for its window again", "count", l.forgotten)
-	}
-	return l.forget(b, pruneRows, func(_ uint64, at int64) bool { return t.now-at > l.window })
-}
-
-// forgetShare makes room in a full index by forgetting the oldest rows before their time.
-func (t *txn) forgetShare(l *ledger, b *bbolt.Bucket) error {
-	if !l.full {
-		l.full = true
-		t.store.log.Warn("ledger is full, the oldest ids are forgotten before their window has passed",
-			"bytes", l.index.Bytes(), "count", l.index.Len(), "oldest", duration(t.now-l.oldestAt))
-	}
-	n := (l.next-l.oldest)/forgetShare + 1
-	l.forgotten += n
-	return l.forget(b, int(n), func(uint64, int64) bool { return true })
-}
-
-// forget removes up to n of the oldest rows, as long as they pass. One that is unreadable serves nobody and goes with them.
-func (l *ledger) forget(b *bbolt.Bucket, n int, pass func(number uint64, at int64) bool) error {
-	var gone [][]byte
-	c := b.Cursor()
-	for k, v := c.First(); k != nil && len(gone) < n; k, v = c.Next() {
-		if row, err := dedupe.ParseRow(v); err == nil && !pass(binary.BigEndian.Uint64(k), row.At) {
-			break
-		}
-		gone = append(gone, slices.Clone(k))
-	}
-	for _, k := range gone {
-		if err := b.Delete(k); err != nil {
-			return err
-		}
-		l.index.ForgetThrough(binary.BigEndian.Uint64(k))
-	}
-	l.findOldest(b)
-	return nil
-}
+// rowBytes is what a row takes in a page: its number and bbolt's head of an element, besides itself.
+func rowBytes(row []byte) uint64 { return uint64(len(row)) + 8 + 16 }

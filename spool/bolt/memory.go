@@ -26,6 +26,7 @@ type memory struct {
 	sessions  map[string]message.SessionID
 	frontiers *frontiers
 	ledger    *ledger
+	jump      int64 // of spool time, not accepted yet
 }
 
 // load begins a new epoch in the file and reads the memory from it. The epoch is durable before load returns, and so before
@@ -57,10 +58,10 @@ func (s *Store) read(tx *bbolt.Tx, id message.SpoolID) (*memory, error) {
 		sessions: make(map[string]message.SessionID),
 	}
 	meta := tx.Bucket(bucketMeta)
-	if err := s.startTime(meta); err != nil {
+	var err error
+	if m.jump, err = s.startTime(meta); err != nil {
 		return nil, err
 	}
-	var err error
 	if m.identity, err = beginEpoch(meta, id); err != nil {
 		return nil, err
 	}
@@ -81,21 +82,6 @@ func (s *Store) read(tx *bbolt.Tx, id message.SpoolID) (*memory, error) {
 		return nil, err
 	}
 	return m, nil
-}
-
-// startTime starts spool time from what the file says, or stores how far it has come if it runs already.
-func (s *Store) startTime(meta *bbolt.Bucket) error {
-	if s.clock == nil {
-		var last moment
-		if b := meta.Get(keyTime); b != nil {
-			var err error
-			if last, err = parseMoment(b); err != nil {
-				return fmt.Errorf("spool time: %w", err)
-			}
-		}
-		s.clock = startClock(last, s.options.Now)
-	}
-	return meta.Put(keyTime, s.clock.moment().append(nil))
 }
 
 // beginEpoch stores a new epoch at the head of the chain.

@@ -19,8 +19,11 @@ import (
 	"drawbridge/spool"
 )
 
-// DefaultLedgerMemoryBytes is Options.LedgerMemoryBytes unless it is set.
-const DefaultLedgerMemoryBytes = 64 << 20
+// The caps of the ledger unless Options sets them.
+const (
+	DefaultLedgerMemoryBytes = 64 << 20
+	DefaultLedgerMaxBytes    = 1 << 30
+)
 
 // Options are the settings of a store.
 type Options struct {
@@ -31,6 +34,8 @@ type Options struct {
 	// LedgerMemoryBytes bounds the index of the ids that are remembered; the oldest are forgotten when it is full. Default
 	// DefaultLedgerMemoryBytes.
 	LedgerMemoryBytes int
+	// LedgerMaxBytes bounds the rows of the ledger in the file likewise. Default DefaultLedgerMaxBytes.
+	LedgerMaxBytes uint64
 	// Log is the null logger if nil.
 	Log hclog.Logger
 	// Now is the wall clock, time.Now if nil; it is called from many goroutines. Lease deadlines and ages do not depend on it while the store is open.
@@ -66,7 +71,10 @@ type Store struct {
 	failure   error // set before failed is closed
 }
 
-var _ spool.Store = (*Store)(nil)
+var (
+	_ spool.Store  = (*Store)(nil)
+	_ spool.Ledger = (*Store)(nil)
+)
 
 // Open opens the spool in dir, or creates it, and begins a new epoch. It returns an error that wraps spool.ErrInUse, at
 // once, if another process or another Store has it.
@@ -125,6 +133,9 @@ func (o Options) complete() (Options, error) {
 	o.Queues = queues
 	if o.LedgerMemoryBytes == 0 {
 		o.LedgerMemoryBytes = DefaultLedgerMemoryBytes
+	}
+	if o.LedgerMaxBytes == 0 {
+		o.LedgerMaxBytes = DefaultLedgerMaxBytes
 	}
 	if o.Log == nil {
 		o.Log = hclog.NewNullLogger()

@@ -40,6 +40,9 @@ func TestIDsAreKeptAsLongAsAPeerMayRetry(t *testing.T) {
 
 			now = now.Add(c.later)
 			s = open(t, s.dir, o)
+			if err := s.AcceptTime(context.Background()); err != nil {
+				t.Fatal(err)
+			}
 			s.store("orders", "a-commit-prunes")
 			s.requireAcked(s.lease(1))
 			again := spool.Put{Queue: "orders", ID: "first", Priority: message.DefaultPriority, Body: []byte("first")}

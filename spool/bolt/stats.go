@@ -10,6 +10,8 @@ type snapshot struct {
 	frontiers *frontiers
 	position  map[string]int
 	queues    []queueView // sorted by name
+	ledger    spool.LedgerStats
+	gone      int64
 }
 
 // queueView is one queue in a snapshot.
@@ -44,7 +46,10 @@ func (s *Store) publish() {
 		frontiers: m.frontiers,
 		position:  m.position,
 		queues:    make([]queueView, len(m.names)),
+		ledger:    m.ledger.stats(),
+		gone:      m.ledger.gone,
 	}
+	v.ledger.Jump = duration(m.jump)
 	for i, name := range m.names {
 		m.queues[name].look(&v.queues[i])
 	}
@@ -84,6 +89,24 @@ func (s *Store) Stats() []spool.QueueStats {
 			stats[i].OldestAge = duration(max(0, now-at))
 		}
 	}
+	return stats
+}
+
+func (l *ledger) stats() spool.LedgerStats {
+	return spool.LedgerStats{
+		IDs:            l.ids,
+		MemoryBytes:    uint64(l.index.Bytes()),
+		DiskBytes:      l.bytes,
+		Window:         duration(l.window),
+		ForgottenEarly: l.early,
+	}
+}
+
+// LedgerStats implements spool.Ledger.
+func (s *Store) LedgerStats() spool.LedgerStats {
+	v := s.view.Load()
+	stats := v.ledger
+	stats.EffectiveWindow = duration(reach(stats.Window.Milliseconds(), v.gone, s.clock.now()))
 	return stats
 }
 
