@@ -38,7 +38,7 @@ type Agent struct {
 	cfg      *config.Config
 	log      hclog.Logger
 	id       *quic.Identity
-	spool    spool.Store
+	spool    engine
 	endpoint *quic.Endpoint
 	links    []*link.Link
 	api      *localapi.Server

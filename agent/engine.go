@@ -12,13 +12,20 @@ import (
 	"drawbridge/spool/bolt"
 )
 
+// engine is what the agent needs of one.
+type engine interface {
+	spool.Store
+	spool.Ledger
+}
+
 // openSpool is the one place that names an engine.
-func openSpool(cfg *config.Config, log hclog.Logger, now func() time.Time) (spool.Store, error) {
+func openSpool(cfg *config.Config, log hclog.Logger, now func() time.Time) (engine, error) {
 	dir := filepath.Join(cfg.DataDir, "spool")
 	store, err := bolt.Open(dir, bolt.Options{
 		Agent:             cfg.Agent,
 		Queues:            queueOptions(cfg),
 		LedgerMemoryBytes: cfg.LedgerMemoryBytes,
+		LedgerMaxBytes:    cfg.LedgerMaxBytes,
 		Log:               log.Named("spool"),
 		Now:               now,
 	})

@@ -16,14 +16,15 @@ func (a *Agent) Links() []api.Link {
 	for _, q := range a.spool.Stats() {
 		queued[q.Name] = q
 	}
+	ledger := a.spool.LedgerStats()
 	all := make([]api.Link, 0, len(a.links))
 	for _, l := range a.links {
-		all = append(all, describeLink(l.Status(), queued))
+		all = append(all, describeLink(l.Status(), queued, ledger))
 	}
 	return all
 }
 
-func describeLink(st link.Status, queued map[string]spool.QueueStats) api.Link {
+func describeLink(st link.Status, queued map[string]spool.QueueStats, ledger spool.LedgerStats) api.Link {
 	l := api.Link{
 		Name:          st.Name,
 		State:         string(st.State),
@@ -48,15 +49,26 @@ func describeLink(st link.Status, queued map[string]spool.QueueStats) api.Link {
 		l.Sends = append(l.Sends, describeRoute(st, s, queued[s.From].Messages))
 	}
 	for _, r := range st.Receives {
+		window := dedupe.Window(r.Horizon)
 		l.Receives = append(l.Receives, api.LinkReceive{
-			Queue:      r.To,
-			Accepted:   r.Accepted,
-			Duplicates: r.Duplicates,
-			Refused:    r.Refused,
-			Window:     shortDuration(dedupe.Window(r.Horizon)),
+			Queue:           r.To,
+			Accepted:        r.Accepted,
+			Duplicates:      r.Duplicates,
+			Refused:         r.Refused,
+			Horizon:         horizon(r.Horizon),
+			Window:          shortDuration(window),
+			EffectiveWindow: shortDuration(min(window, ledger.EffectiveWindow)),
 		})
 	}
 	return l
+}
+
+// horizon is in words how long a message may be retried; 0 means for ever.
+func horizon(d time.Duration) string {
+	if d > 0 {
+		return shortDuration(d)
+	}
+	return "unbounded"
 }
 
 // describeRoute says of a route what its link does not say already: why it holds while the link is up, or that there is
@@ -73,10 +85,7 @@ func describeRoute(st link.Status, s link.SendStatus, queued uint64) api.LinkRou
 		OldestUnansweredMillis: s.OldestUnanswered.Milliseconds(),
 		Settled:                s.Settled,
 		Resent:                 s.Resent,
-		Horizon:                "unbounded",
-	}
-	if s.RetryFor > 0 {
-		route.Horizon = shortDuration(s.RetryFor)
+		Horizon:                horizon(s.RetryFor),
 	}
 	switch {
 	case st.State != link.Up && st.State != link.RemoteFull:
@@ -97,7 +106,8 @@ func (a *Agent) Health() api.Health {
 		h.Ready = false
 		check.OK, check.Detail = false, err.Error()
 	}
-	h.Checks = append(h.Checks, check)
+	ledger := a.spool.LedgerStats()
+	h.Checks = append(h.Checks, check, ledgerCheck(ledger), clockCheck(ledger))
 	for _, l := range a.links {
 		st := l.Status()
 		h.Checks = append(h.Checks, api.HealthCheck{
@@ -109,8 +119,34 @@ func (a *Agent) Health() api.Health {
 	return h
 }
 
+// ledgerCheck tells whether every id is known for as long as it was promised.
+func ledgerCheck(l spool.LedgerStats) api.HealthCheck {
+	check := api.HealthCheck{
+		Name: "ledger",
+		OK:   l.EffectiveWindow >= l.Window,
+		Detail: fmt.Sprintf("%d ids are remembered for %s, %d bytes in memory, %d on disk",
+			l.IDs, shortDuration(l.Window), l.MemoryBytes, l.DiskBytes),
+	}
+	if !check.OK {
+		check.Detail = fmt.Sprintf("%d ids are remembered, every id for %s only of a window of %s; %d bytes in memory, %d on disk, %d ids forgotten early",
+			l.IDs, shortDuration(l.EffectiveWindow), shortDuration(l.Window), l.MemoryBytes, l.DiskBytes, l.ForgottenEarly)
+	}
+	return check
+}
+
+// clockCheck tells of a jump of time that somebody has to judge.
+func clockCheck(l spool.LedgerStats) api.HealthCheck {
+	check := api.HealthCheck{Name: "clock", OK: l.Jump == 0, Detail: "no jump of time waits to be accepted"}
+	if !check.OK {
+		check.Detail = fmt.Sprintf("time jumped by %s while the agent was stopped; nothing is forgotten for its age until \"clock accept\"",
+			shortDuration(l.Jump))
+	}
+	return check
+}
+
 // shortDuration writes whole hours, minutes and seconds without the zeroes behind them.
 func shortDuration(d time.Duration) string {
+	d = d.Round(time.Second)
 	switch {
 	case d%time.Hour == 0:
 		return fmt.Sprintf("%dh", d/time.Hour)

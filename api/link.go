@@ -56,6 +56,10 @@ type LinkReceive struct {
 	Accepted   uint64 `json:"accepted"`
 	Duplicates uint64 `json:"duplicates"`
 	Refused    uint64 `json:"refused"`
-	// Window is how long the ledger remembers an id, as a duration.
-	Window string `json:"window"`
+	// Horizon is the longest the peer may retry one message, as a duration; "unbounded" if for ever. Window is for how long
+	// an id must therefore be remembered, EffectiveWindow for how much of that every id is known: it is shorter while the
+	// ledger's caps make it forget early, or while the window has grown and ids were forgotten before.
+	Horizon         string `json:"horizon"`
+	Window          string `json:"window"`
+	EffectiveWindow string `json:"effective_window"`
 }

@@ -26,7 +26,9 @@ type Config struct {
 	Links map[string]Link
 	// LedgerMemoryBytes bounds the memory that remembers ids. Default 64 MiB.
 	LedgerMemoryBytes int
-	Log               Log
+	// LedgerMaxBytes bounds what of the spool's file remembers ids. Default 1 GiB.
+	LedgerMaxBytes uint64
+	Log            Log
 	// ShutdownGrace is how long frames in flight may still be answered after SIGTERM. Default 30s.
 	ShutdownGrace time.Duration
 }

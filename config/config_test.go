@@ -105,6 +105,7 @@ links:
 			Receive:   []config.Receive{{To: "refunds"}},
 		}},
 		LedgerMemoryBytes: 64 << 20,
+		LedgerMaxBytes:    1 << 30,
 		Log:               config.Log{Level: "info", Format: "text"},
 		ShutdownGrace:     30 * time.Second,
 	}

@@ -38,6 +38,7 @@ func TestVariablesInEveryKindOfValue(t *testing.T) {
 	c, err := config.Parse("f.yaml", []byte(`agent: a
 shutdown_grace: ${GRACE}
 ledger_memory: ${MEMORY}
+ledger_max_bytes: 32MiB
 log: { level: "${LEVEL}" }
 listen: { link: "${LINK}" }
 queues: { o: {} }
@@ -55,7 +56,7 @@ links:
 		t.Fatal(err)
 	}
 	l := c.Links["nyc"]
-	if c.ShutdownGrace.Minutes() != 1 || c.LedgerMemoryBytes != 2<<20 || c.Log.Level != "debug" || c.Listen.Link != ":7" ||
+	if c.ShutdownGrace.Minutes() != 1 || c.LedgerMemoryBytes != 2<<20 || c.LedgerMaxBytes != 32<<20 || c.Log.Level != "debug" || c.Listen.Link != ":7" ||
 		l.PeerIDs[0].String() != peerA || l.Addresses[0] != "h:1" || l.Send[0].From != "o" || l.Send[0].RetryFor.Hours() != 24 {
 		t.Errorf("got %+v", c)
 	}

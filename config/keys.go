@@ -16,8 +16,8 @@ type keys struct {
 var (
 	rootKeys = keys{
 		under:   "the top level",
-		known:   []string{"agent", "data_dir", "listen", "defaults", "queues", "links", "ledger_memory", "log", "shutdown_grace"},
-		later:   []string{"include", "ledger_max_bytes", "epoch_retention", "memory_limit"},
+		known:   []string{"agent", "data_dir", "listen", "defaults", "queues", "links", "ledger_memory", "ledger_max_bytes", "log", "shutdown_grace"},
+		later:   []string{"include", "epoch_retention", "memory_limit"},
 		example: "agent: fra-1",
 	}
 	listenKeys = keys{

@@ -7,7 +7,7 @@ func TestWrongKeysAndValuesAreTold(t *testing.T) {
 	requireProblems(t, []badFile{
 		{"unknown key", `agent: a
 queus: {}`, []string{
-			`2:1 queus: unknown key, allowed here: agent, data_dir, listen, defaults, queues, links, ledger_memory, log, shutdown_grace -> queues`,
+			`2:1 queus: unknown key, allowed here: agent, data_dir, listen, defaults, queues, links, ledger_memory, ledger_max_bytes, log, shutdown_grace -> queues`,
 		}},
 		{"unknown key, nothing near", `agent: a
 log: {colour: blue}`, []string{
@@ -134,6 +134,10 @@ ledger_memory: 64KiB
 defaults: {max_message_bytes: 2MiB}`, []string{
 			`2:16 ledger_memory: 64KiB is out of range, want 1MiB to 1024GiB`,
 			`3:31 defaults.max_message_bytes: 2MiB is out of range, want 1B to 1MiB`,
+		}},
+		{"ledger on disk that holds less than a commit", `agent: a
+ledger_max_bytes: 15MiB`, []string{
+			`2:19 ledger_max_bytes: 15MiB is out of range, want 16MiB to 1024GiB`,
 		}},
 		{"size of nothing", `agent: a
 ledger_memory: much`, []string{

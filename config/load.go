@@ -55,9 +55,13 @@ func Parse(name string, src []byte, env func(string) (string, bool)) (*Config, e
 const (
 	defaultShutdownGrace = 30 * time.Second
 	defaultLedgerBytes   = 64 << 20
+	defaultLedgerDisk    = 1 << 30
 	defaultLogLevel      = "info"
 	defaultLogFormat     = "text"
 )
+
+// leastLedgerDisk holds the ids of the largest commit there can be, so that the newest message is always remembered.
+const leastLedgerDisk = 16 << 20
 
 // noLimit is the upper bound of durations that may be as long as anybody wants.
 const noLimit = 5200 * 7 * 24 * time.Hour
@@ -71,6 +75,7 @@ func (r *reader) config() *Config {
 		DataDir:           paths.DataDir,
 		Listen:            Listen{API: paths.API},
 		LedgerMemoryBytes: defaultLedgerBytes,
+		LedgerMaxBytes:    defaultLedgerDisk,
 		Log:               Log{Level: defaultLogLevel, Format: defaultLogFormat},
 		ShutdownGrace:     defaultShutdownGrace,
 	}
@@ -89,6 +94,7 @@ func (r *reader) config() *Config {
 		c.Links[l.name] = l.config()
 	}
 	r.ledgerMemory(f["ledger_memory"], &c.LedgerMemoryBytes)
+	r.size(f["ledger_max_bytes"], &c.LedgerMaxBytes, leastLedgerDisk, 1<<40)
 	r.log(f["log"], &c.Log)
 	r.duration(f["shutdown_grace"], &c.ShutdownGrace, 0, time.Hour)
 

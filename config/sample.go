@@ -63,8 +63,10 @@ queues:
 #     receive:
 #       - { to: refunds }
 
-# The memory that holds the ids of what was accepted lately.
+# The memory that holds the ids of what was accepted lately, and what of the spool may remember them. At either bound the
+# oldest ids are forgotten early; "links" shows for how long ids are known.
 # ledger_memory: 64MiB
+# ledger_max_bytes: 1GiB
 
 # log:
 #   level: info     # trace, debug, info, warn, error

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"drawbridge/agent"
+	"drawbridge/api"
 	"drawbridge/config"
 	"drawbridge/link"
 	"drawbridge/link/quic"
@@ -103,6 +106,38 @@ func (h *Host) Links() map[string]string {
 		states[l.Name] = l.State
 	}
 	return states
+}
+
+// Check returns the verdict of one part of the agent's health.
+func (h *Host) Check(part string) api.HealthCheck {
+	for _, c := range h.agent.Health().Checks {
+		if c.Name == part {
+			return c
+		}
+	}
+	h.t.Fatalf("no check %q", part)
+	return api.HealthCheck{}
+}
+
+// Receive returns the state of the one way in of a link.
+func (h *Host) Receive(name string) api.LinkReceive {
+	for _, l := range h.agent.Links() {
+		if l.Name == name && len(l.Receives) == 1 {
+			return l.Receives[0]
+		}
+	}
+	h.t.Fatalf("link %q has no single way in", name)
+	return api.LinkReceive{}
+}
+
+// AcceptClock accepts a jump of time.
+func (h *Host) AcceptClock() {
+	h.t.Helper()
+	w := httptest.NewRecorder()
+	h.agent.API().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/clock/accept", nil))
+	if w.Code != http.StatusNoContent {
+		h.t.Fatalf("accept the clock: %d %s", w.Code, w.Body)
+	}
 }
 
 // Put stores messages one after the other and returns when the last one is stored.

@@ -23,6 +23,7 @@ type Store interface {
 	spool.Local
 	Identity() spool.Identity
 	Stats() []spool.QueueStats
+	AcceptTime(ctx context.Context) error
 }
 
 // Options say what a Server shows. All fields are needed but Grace.
@@ -78,6 +79,7 @@ func New(store Store, opts Options) *Server {
 		"GET /v1/queues/{queue}/messages":      s.peek,
 		"POST /v1/queues/{queue}/lease":        s.lease,
 		"POST /v1/receipts/ack":                s.ack,
+		"POST /v1/clock/accept":                s.acceptClock,
 		"GET /v1/queues":                       s.queues,
 		"GET /v1/queues/{queue}":               s.queue,
 		"GET /v1/links":                        s.links,

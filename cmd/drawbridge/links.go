@@ -92,7 +92,7 @@ func (g *globals) printLink(l api.Link, now time.Time) error {
 		facts.row("send "+route.From+" -> "+route.To, fmt.Sprintf("%d settled, %d resent, %s unanswered, horizon %s", route.Settled, route.Resent, sizeOf(route.UnansweredBytes), dash(route.Horizon)))
 	}
 	for _, in := range l.Receives {
-		facts.row("receive "+in.Queue, fmt.Sprintf("%d accepted, %d duplicates, %d refused, window %s", in.Accepted, in.Duplicates, in.Refused, dash(in.Window)))
+		facts.row("receive "+in.Queue, fmt.Sprintf("%d accepted, %d duplicates, %d refused, horizon %s, window %s, effective %s", in.Accepted, in.Duplicates, in.Refused, dash(in.Horizon), dash(in.Window), dash(in.EffectiveWindow)))
 	}
 	return facts.print()
 }

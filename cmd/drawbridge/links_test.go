@@ -19,7 +19,7 @@ func TestLinksTellWhatAnOperatorAsks(t *testing.T) {
 			{From: "orders", To: "orders", State: "stalled", Reason: "the link is stalled", Queued: 1204, Unanswered: 120, OldestUnansweredMillis: 12_000, Horizon: "72h"},
 			{From: "logs", To: "in", State: "held", Reason: "no such queue there", Queued: 7, Horizon: "unbounded"},
 		},
-		Receives:  []api.LinkReceive{{Queue: "refunds", Accepted: 12, Window: "24h"}},
+		Receives:  []api.LinkReceive{{Queue: "refunds", Accepted: 12, Horizon: "72h", Window: "81h", EffectiveWindow: "40h30m"}},
 		LastError: "timeout: no recent network activity", LastErrorAt: &at,
 		ConnectedOver: 1, PacketsSent: 5000, PacketsLost: 250,
 	}
@@ -45,7 +45,7 @@ func TestLinksTellWhatAnOperatorAsks(t *testing.T) {
 		"at                     " + at.Local().Format(time.DateTime) + ", 1m30s ago",
 		"send orders -> orders  0 settled, 0 resent, 0B unanswered, horizon 72h",
 		"send logs -> in        0 settled, 0 resent, 0B unanswered, horizon unbounded",
-		"receive refunds        12 accepted, 0 duplicates, 0 refused, window 24h",
+		"receive refunds        12 accepted, 0 duplicates, 0 refused, horizon 72h, window 81h, effective 40h30m",
 	}
 	got := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 	for i := range max(len(got), len(want)) {

@@ -138,7 +138,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 
 func TestNobodyThere(t *testing.T) {
 	s := newShell(t)
-	for _, line := range []string{"put orders x", "take orders", "take orders --follow", "peek orders", "ack r", "queues", "links", "links nyc", "health"} {
+	for _, line := range []string{"put orders x", "take orders", "take orders --follow", "peek orders", "ack r", "queues", "links", "links nyc", "health", "clock accept"} {
 		code, stdout, stderr := s.try(strings.Fields(line)...)
 		if code != exitUnreachable || stdout != "" || !strings.Contains(stderr, "Is it running?") {
 			t.Errorf("drawbridge %s: exit code %d\n%s%s", line, code, stdout, stderr)
@@ -248,9 +248,10 @@ func TestProducerAndConsumerAtTheShell(t *testing.T) {
 	if out := s.run(exitOK, "queues"); !strings.Contains(out, "refunds") {
 		t.Errorf("queues: %s", out)
 	}
-	if out := s.run(exitOK, "health"); !strings.Contains(out, "takes messages") {
+	if out := s.run(exitOK, "health"); !strings.Contains(out, "takes messages") || !strings.Contains(out, "ids are remembered for 24h,") {
 		t.Errorf("health: %s", out)
 	}
+	s.run(exitOK, "clock", "accept")
 }
 
 // enough ends a context once it was written to so many times.
