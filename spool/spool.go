@@ -21,6 +21,8 @@ type Store interface {
 	Outgoing
 	Incoming
 
+	// Capabilities returns what this engine can do.
+	Capabilities() Capabilities
 	// Identity returns spool id and present epoch.
 	Identity() Identity
 	// Meta returns the value stored under key, or nil.
@@ -48,8 +50,8 @@ type Identity struct {
 // Local is what producers and consumers on this host use.
 type Local interface {
 	// Put stores messages at the tails of their queues and returns one result per message, in order, which is also the order
-	// of storing. Bodies and headers are copied before Put returns. It sets Origin, Seal and StoredAt itself. One message's
-	// refusal does not hinder the others; only a failed commit fails them all.
+	// of storing within one priority of a queue. Bodies and headers are copied before Put returns. It sets Origin, Seal and
+	// StoredAt itself. One message's refusal does not hinder the others; only a failed commit fails them all.
 	Put(ctx context.Context, puts []Put) ([]PutResult, error)
 	// Lease hands out up to req.Max messages that are ready, the higher priority first and the oldest first within one; a
 	// redelivered one in its original place. The lease and its delivery count are durable before Lease returns. An empty result means that nothing is ready now; Watch tells
@@ -244,7 +246,7 @@ type QueueOptions struct {
 	// Route is the name of the route the queue leaves by; empty for a queue with local consumers. A queue with a route gives
 	// no local leases.
 	Route string
-	// Remember is how long the ledger keeps an id after it was stored, the window that dedupe.Window computes. Default 24h.
+	// Remember is how long the ledger keeps an id after it was stored, if no peer asks for longer. Default 24h.
 	Remember time.Duration
 }
 

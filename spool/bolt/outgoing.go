@@ -200,7 +200,7 @@ func (s *Store) Mark(ctx context.Context, route spool.Route, lane uint8, through
 		return err
 	}
 	if lane > message.MaxPriority || route.Name == "" {
-		return fmt.Errorf("mark priority %d of route %q: %w", lane, route.Name, pack.ErrMalformed)
+		return fmt.Errorf("mark priority %d of route %q: %w", lane, route.Name, spool.ErrMalformed)
 	}
 	err := s.commit(ctx, 0, func(t *txn) error {
 		return t.mark(t.mem.queues[route.Queue], route.Name, lane, through)

@@ -20,7 +20,9 @@ type stored struct {
 	sequence uint64
 	lane     uint8
 	record   []byte
-	leased   bool
+	// deliveries counts the handings-out, leased says that the last one still runs.
+	deliveries uint32
+	leased     bool
 }
 
 // Peek implements spool.Local.
@@ -73,6 +75,7 @@ func (s *Store) parseLive(view *queueView, queue string, found []stored) []spool
 			s.damage.report(queue, m.sequence, err)
 			continue
 		}
+		parsed.Deliveries = m.deliveries
 		peeked = append(peeked, spool.Peeked{
 			Message:  parsed,
 			Sequence: m.sequence,
@@ -135,8 +138,11 @@ func (s *Store) inLane(b *buckets, queue string, lane uint8, from uint64) iter.S
 				if n < from || g.settled.has(i) {
 					continue
 				}
-				l := g.leases[i]
-				if !yield(stored{n, lane, bl.record(i), l != nil && l.deadline > now}) {
+				m := stored{sequence: n, lane: lane, record: bl.record(i)}
+				if l := g.leases[i]; l != nil {
+					m.deliveries, m.leased = l.deliveries, l.deadline > now
+				}
+				if !yield(m) {
 					return
 				}
 			}

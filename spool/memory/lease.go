@@ -1,0 +1,191 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"drawbridge/message"
+	"drawbridge/spool"
+)
+
+// defaultLeaseBytes is LeaseRequest.MaxBytes unless it is set.
+const defaultLeaseBytes = 4 << 20
+
+// handout is a lease that was given, with what its delivery needs.
+type handout struct {
+	record     []byte
+	sequence   uint64
+	deliveries uint32
+	receipt    spool.Receipt
+}
+
+// Lease implements spool.Local.
+func (s *Store) Lease(ctx context.Context, req spool.LeaseRequest) ([]spool.Delivery, error) {
+	deliveries, err := s.lease(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("lease from queue %q: %w", req.Queue, err)
+	}
+	return deliveries, nil
+}
+
+func (s *Store) lease(ctx context.Context, req spool.LeaseRequest) ([]spool.Delivery, error) {
+	options, ok := s.options.Queues[req.Queue]
+	switch {
+	case !ok:
+		return nil, spool.ErrNoQueue
+	case options.Route != "":
+		return nil, spool.ErrRouted
+	}
+	if req.Max <= 0 {
+		req.Max = 1
+	}
+	if req.MaxBytes <= 0 {
+		req.MaxBytes = defaultLeaseBytes
+	}
+	if req.Visibility <= 0 {
+		req.Visibility = options.VisibilityTimeout
+	}
+	runs := milliseconds(req.Visibility)
+	var given []handout
+	err := s.change(ctx, func(now int64) {
+		given = s.handOut(s.queues[req.Queue], req, now+runs)
+		s.setTimer(now)
+	})
+	if err != nil || len(given) == 0 {
+		return nil, err
+	}
+	deliveries := make([]spool.Delivery, len(given))
+	for i, h := range given {
+		m, err := message.ParseRecord(slices.Clone(h.record))
+		if err != nil {
+			return nil, fmt.Errorf("%w: read what was leased: %w", spool.ErrUnknown, err)
+		}
+		m.Deliveries = h.deliveries
+		deliveries[i] = spool.Delivery{Message: m, Sequence: h.sequence, Receipt: h.receipt, Deadline: duration(runs)}
+	}
+	return deliveries, nil
+}
+
+// handOut leases what is ready: the higher priority first, the older first within one.
+func (s *Store) handOut(q *queue, req spool.LeaseRequest, deadline int64) (given []handout) {
+	left := req.MaxBytes
+	for lane := lanes - 1; lane >= 0; lane-- {
+		l := &q.lanes[lane]
+		for _, e := range l.from(l.readyFrom) {
+			if len(given) == req.Max || left <= 0 {
+				return given
+			}
+			l.readyFrom = e.sequence + 1
+			if e.settled || e.delivery != 0 || e.owner != "" {
+				continue
+			}
+			if e.deliveries < math.MaxUint32 {
+				e.deliveries++
+			}
+			s.handed++
+			e.delivery, e.deadline = s.handed, deadline
+			s.due.add(e)
+			given = append(given, handout{e.record, e.sequence, e.deliveries, s.receipt(e)})
+			left -= len(e.record)
+		}
+	}
+	return given
+}
+
+// Ack implements spool.Local.
+func (s *Store) Ack(ctx context.Context, receipts []spool.Receipt) ([]error, error) {
+	answers := make([]error, len(receipts))
+	numbers := make([]uint64, len(receipts))
+	any := false
+	for i, token := range receipts {
+		n, ok := s.parseReceipt(token)
+		if !ok {
+			answers[i] = spool.ErrBadReceipt
+			continue
+		}
+		numbers[i], any = n, true
+	}
+	if !any {
+		return answers, nil
+	}
+	err := s.change(ctx, func(int64) {
+		for i, n := range numbers {
+			if answers[i] == nil {
+				answers[i] = s.ack(n)
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ack %d receipts: %w", len(receipts), err)
+	}
+	return answers, nil
+}
+
+// ack ends delivery n, whose lease must still run. What a route has shipped since, only the far side's answer ends.
+func (s *Store) ack(n uint64) error {
+	e := s.due.running[n]
+	if e == nil || e.owner != "" {
+		return spool.ErrStaleReceipt
+	}
+	s.end(e)
+	e.queue.stats.Acked++
+	return nil
+}
+
+// Peek implements spool.Local.
+func (s *Store) Peek(ctx context.Context, queue string, from uint64, max int) ([]spool.Peeked, error) {
+	if err := s.known(queue); err != nil {
+		return nil, fmt.Errorf("peek: %w", err)
+	}
+	var peeked []spool.Peeked
+	var records [][]byte
+	var deliveries []uint32
+	err := s.look(func(int64) {
+		bytes := 0
+		for _, e := range s.queues[queue].inOrder(from, max) {
+			if bytes >= defaultLeaseBytes {
+				return
+			}
+			bytes += len(e.record)
+			records, deliveries = append(records, e.record), append(deliveries, e.deliveries)
+			peeked = append(peeked, spool.Peeked{Sequence: e.sequence, Leased: e.delivery != 0, InDoubt: e.owner != ""})
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("peek into queue %q: %w", queue, err)
+	}
+	for i, r := range records {
+		if peeked[i].Message, err = message.ParseRecord(slices.Clone(r)); err != nil {
+			return nil, fmt.Errorf("peek into queue %q: %w", queue, err)
+		}
+		peeked[i].Deliveries = deliveries[i]
+	}
+	return peeked, nil
+}
+
+// inOrder returns up to max live messages of all lanes from a sequence on, by their sequences.
+func (q *queue) inOrder(from uint64, max int) (found []*entry) {
+	var rest [lanes][]*entry
+	for i := range q.lanes {
+		rest[i] = q.lanes[i].from(from)
+	}
+	for len(found) < max {
+		first := -1
+		for i := range rest {
+			for len(rest[i]) > 0 && rest[i][0].settled {
+				rest[i] = rest[i][1:]
+			}
+			if len(rest[i]) > 0 && (first < 0 || rest[i][0].sequence < rest[first][0].sequence) {
+				first = i
+			}
+		}
+		if first < 0 {
+			break
+		}
+		found = append(found, rest[first][0])
+		rest[first] = rest[first][1:]
+	}
+	return found
+}

@@ -1,0 +1,73 @@
+package spooltest
+
+import (
+	"strings"
+
+	"drawbridge/spool"
+)
+
+func refusals() []testCase {
+	small := map[string]spool.QueueOptions{"orders": {MaxMessageBytes: 8}}
+	// requireRefused ships what is refused, and a message behind it that must wait.
+	requireRefused := func(r *receiver, a spool.Arrival, want error) {
+		r.t.Helper()
+		d := r.require([]spool.Arrival{a, r.arrival(3, 2, "z", "x")}, refused, undecided)
+		requireIs(r.t, "refusal", d[0].Refusal, want)
+		r.requireFrontier(1)
+		r.requireMessages(1)
+	}
+	// second is a number 2 that is refused after a number 1 that was accepted.
+	second := func(change func(a *spool.Arrival), want error) func(s *store) {
+		return receives(func(r *receiver) {
+			r.requireOne(r.arrival(1, 0, "a", "x"), accepted)
+			a := r.arrival(2, 1, "b", "x")
+			change(&a)
+			requireRefused(r, a, want)
+			r.require([]spool.Arrival{r.arrival(2, 1, "c", "x"), r.arrival(3, 2, "z", "x")}, accepted, accepted)
+		})
+	}
+	return []testCase{
+		{name: "an id with other content is a conflict and the frontier stays", run: receives(func(r *receiver) {
+			r.requireOne(r.arrival(1, 0, "a", "x"), accepted)
+			requireRefused(r, r.arrival(2, 1, "a", "other"), spool.ErrConflict)
+		})},
+		{name: "a number that came before with other content is a conflict", run: receives(func(r *receiver) {
+			r.requireOne(r.arrival(1, 0, "a", "x"), accepted)
+			d := r.require([]spool.Arrival{r.arrival(1, 0, "a", "other")}, refused)
+			requireIs(r.t, "refusal", d[0].Refusal, spool.ErrConflict)
+		})},
+		{name: "an arrival above the limit is too large", queues: small, run: receives(func(r *receiver) {
+			r.requireOne(r.arrival(1, 0, "a", "x"), accepted)
+			requireRefused(r, r.arrival(2, 1, "b", "123456789"), spool.ErrTooLarge)
+		})},
+		{name: "an arrival that has left this agent goes in a loop", run: second(func(a *spool.Arrival) {
+			a.Message.Hops = []string{"nyc-1", "fra-1"}
+		}, spool.ErrLoop)},
+		{name: "an arrival that was stored here first goes in a loop", run: second(func(a *spool.Arrival) {
+			a.Message.Origin = "fra-1"
+		}, spool.ErrLoop)},
+		{name: "an arrival that has left too many agents goes in a loop", run: second(func(a *spool.Arrival) {
+			a.Message.Hops = strings.Split(strings.Repeat("x ", 16)+"x", " ")
+		}, spool.ErrLoop)},
+		{name: "an arrival that breaks a limit of names is malformed", run: second(func(a *spool.Arrival) {
+			a.Message.ID = "f g"
+		}, spool.ErrMalformed)},
+		{name: "an arrival with a priority that does not exist is malformed", run: second(func(a *spool.Arrival) {
+			a.Message.Priority = 10
+		}, spool.ErrMalformed)},
+		{name: "arrivals for a queue that is not configured are refused", run: receives(func(r *receiver) {
+			a := r.arrivals(r.arrival(1, 0, "a", "x"), r.arrival(2, 1, "b", "x"))
+			a.Queue = "none"
+			for _, d := range r.requireOf(a, refused, refused) {
+				requireIs(r.t, "refusal", d.Refusal, spool.ErrNoQueue)
+			}
+		})},
+		{name: "what is known is answered although it would be refused now", restarts: true, run: receives(func(r *receiver) {
+			a := r.arrival(1, 0, "a", "123456789")
+			r.requireOne(a, accepted)
+			r.restartWith(small)
+			r.begin()
+			r.requireOne(a, duplicate)
+		})},
+	}
+}
