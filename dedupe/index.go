@@ -157,8 +157,12 @@ func (x *Index) sweep(s *shard) {
 	if s.oldest >= x.from {
 		return
 	}
-	live := s.survey(x.base, x.dead)
-	x.resize(s, min(len(s.slots), fit(live, len(s.slots), x.maxSlots)))
+	x.held -= s.used
+	s.compact(x.base, x.dead)
+	x.held += s.used
+	if size := fit(s.used, len(s.slots), x.maxSlots); size < len(s.slots) {
+		x.resize(s, size)
+	}
 }
 
 func (x *Index) resize(s *shard, slots int) {

@@ -3,6 +3,7 @@ package dedupe
 import (
 	"iter"
 	"math"
+	"slices"
 )
 
 // shard is a part of the Index: an open table with linear probing. A slot holds 32 bits of a key, its print, above the row's
@@ -116,6 +117,40 @@ func (s *shard) survey(base uint64, dead uint32) (live int) {
 		s.oldest = base + uint64(oldest) - 1
 	}
 	return live
+}
+
+// compact drops what is forgotten and finds the oldest row anew. It takes the slots in their order from one that is empty on,
+// so that each slot behind a gap can be put back where it was or before, over what has been dealt with.
+func (s *shard) compact(base uint64, dead uint32) {
+	oldest := uint32(math.MaxUint32)
+	s.used = 0
+	gap := false
+	for n, i := 0, slices.Index(s.slots, 0); n < len(s.slots); n, i = n+1, s.after(i) {
+		slot := s.slots[i]
+		d := distanceOf(slot)
+		switch {
+		case slot == 0:
+			gap = false
+			continue
+		case d <= dead:
+			s.slots[i] = 0
+			gap = true
+			continue
+		case gap:
+			s.slots[i] = 0
+			at := s.home(printOf(slot))
+			for s.slots[at] != 0 {
+				at = s.after(at)
+			}
+			s.slots[at] = slot
+		}
+		oldest = min(oldest, d)
+		s.used++
+	}
+	s.oldest = math.MaxUint64
+	if s.used > 0 {
+		s.oldest = base + uint64(oldest) - 1
+	}
 }
 
 // fit returns the size of a table for so many slots in use, given its present size: half as large again when it gets tight,

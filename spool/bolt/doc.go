@@ -25,7 +25,7 @@
 //	   ├─ state               lane, first sequence     → settled bitmap, leases {index, deliveries, deadline, nonce}, CRC
 //	   └─ marks               lane, route              → the segments of the lane that were shipped on the route
 //	frontiers                 stream id, queue         → highest admitted number, spool time of its last rise
-//	ledger                    row number               → a row of package dedupe, one for each commit that stored something
+//	ledger                    row number               → a row of package dedupe, of up to 64 ids that one commit stored
 //
 // A group is the messages that one commit puts into one lane of one queue. Its sequences are consecutive, its blob is
 // written once, and settling its last message removes it with its state. A message's number on a hop is its sequence: numbers

@@ -22,7 +22,7 @@ const (
 )
 
 // prune removes rows that are past the window. It returns what they say of messages that are still in their queues, which
-// goes into this commit's row: an id is known as long as its message is here. So a message that waits for ever costs one
+// goes into this commit's rows: an id is known as long as its message is here. So a message that waits for ever costs one
 // entry a window, and the rows stay in the order of their age.
 func (t *txn) prune() (kept []dedupe.Entry, err error) {
 	l := t.mem.ledger

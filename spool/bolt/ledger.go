@@ -2,12 +2,17 @@ package bolt
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	bbolt "go.etcd.io/bbolt"
 
 	"drawbridge/dedupe"
 )
+
+// rowIDs is the most ids in one row. Three such rows, streams included, fill a page of 4 KiB almost to its end, while a page
+// of bbolt holds at least two keys, so that longer rows leave up to a page empty. A short row is also searched faster.
+const rowIDs = 64
 
 // ledger is the index of the rows in the file, and which rows there are.
 type ledger struct {
@@ -107,7 +112,7 @@ func (t *txn) find(k dedupe.Key) (dedupe.Entry, bool) {
 	return dedupe.Entry{}, false
 }
 
-// writeLedger remembers all that this commit stores, in one row, and forgets what is past its window or has no room.
+// writeLedger remembers all that this commit stores, and forgets what is past its window or has no room.
 func (t *txn) writeLedger() error {
 	l := t.mem.ledger
 	gone := l.gone
@@ -132,11 +137,17 @@ func (t *txn) writeLedger() error {
 	return t.tx.Bucket(bucketMeta).Put(keyGone, binary.BigEndian.AppendUint64(nil, uint64(l.gone)))
 }
 
-// remember adds a row, and forgets old ones for it if it has to.
 func (t *txn) remember(entries []dedupe.Entry) error {
-	if len(entries) == 0 {
-		return nil
+	for row := range slices.Chunk(entries, rowIDs) {
+		if err := t.addRow(row); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// addRow forgets old rows for a new one if it has to.
+func (t *txn) addRow(entries []dedupe.Entry) error {
 	l := t.mem.ledger
 	number, row := l.next, dedupe.AppendRow(nil, t.now, entries)
 	for l.bytes+rowBytes(row) > t.store.options.LedgerMaxBytes && l.oldest < number {
@@ -145,7 +156,7 @@ func (t *txn) remember(entries []dedupe.Entry) error {
 		}
 	}
 	for i := range entries {
-		// An index that cannot hold even one group remembers what it can of it.
+		// An index that cannot hold even one row remembers what it can of it.
 		for !l.index.Add(entries[i].Key, number) && l.oldest < number {
 			if err := t.forgetShare(); err != nil {
 				return err
