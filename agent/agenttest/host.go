@@ -99,6 +99,9 @@ func (h *Host) Crash() {
 // Running reports whether the agent runs.
 func (h *Host) Running() bool { return h.agent != nil }
 
+// Spool returns the running agent's spool.
+func (h *Host) Spool() spool.Store { return h.agent.Spool() }
+
 // Links returns the states of the links by their names.
 func (h *Host) Links() map[string]string {
 	states := make(map[string]string)
@@ -147,7 +150,7 @@ func (h *Host) Put(queue string, ids ...string) {
 	for i, id := range ids {
 		puts[i] = spool.Put{Queue: queue, ID: id, Body: []byte("body of " + id)}
 	}
-	results, err := h.agent.Spool().Put(context.Background(), puts)
+	results, err := h.Spool().Put(context.Background(), puts)
 	if err != nil {
 		h.t.Fatalf("put into %q of %s: %v", queue, h.cfg.Agent, err)
 	}
@@ -160,7 +163,7 @@ func (h *Host) Put(queue string, ids ...string) {
 
 // Depth returns how many messages a queue holds.
 func (h *Host) Depth(queue string) uint64 {
-	for _, q := range h.agent.Spool().Stats() {
+	for _, q := range h.Spool().Stats() {
 		if q.Name == queue {
 			return q.Messages
 		}
@@ -173,7 +176,7 @@ func (h *Host) Drain(queue string) (ids []string) {
 	h.t.Helper()
 	ctx := context.Background()
 	for {
-		got, err := h.agent.Spool().Lease(ctx, spool.LeaseRequest{Queue: queue, Max: 500})
+		got, err := h.Spool().Lease(ctx, spool.LeaseRequest{Queue: queue, Max: 500})
 		if err != nil {
 			h.t.Fatalf("lease from %q of %s: %v", queue, h.cfg.Agent, err)
 		}
@@ -188,7 +191,7 @@ func (h *Host) Drain(queue string) (ids []string) {
 			ids = append(ids, d.ID)
 			receipts[i] = d.Receipt
 		}
-		if _, err := h.agent.Spool().Ack(ctx, receipts); err != nil {
+		if _, err := h.Spool().Ack(ctx, receipts); err != nil {
 			h.t.Fatalf("ack %d messages of %q: %v", len(receipts), queue, err)
 		}
 	}

@@ -5,6 +5,7 @@
 package agenttest_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"drawbridge/agent/agenttest"
+	"drawbridge/message"
+	"drawbridge/spool"
 )
 
 var lossy = agenttest.Faults{
@@ -68,6 +71,39 @@ func TestMessagesPassBothWaysThoughOnlyOneSideHasAnAddress(t *testing.T) {
 		}
 		requireOnce(t, p.B.Drain("orders"), orders)
 		requireOnce(t, p.A.Drain("refunds"), refunds)
+	})
+}
+
+func TestHeadersTraceContextAndBinaryBodiesPassUntouched(t *testing.T) {
+	inBubble(t, func(t *testing.T, seed uint64) {
+		p, stop := agenttest.NewPair(t, seed, lossy)
+		defer stop()
+		body := make([]byte, 100_000)
+		for i := range body {
+			body[i] = byte(i * i)
+		}
+		headers := message.NewHeaders(map[string]string{
+			"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+			"tracestate":  "vendor=opaque",
+			"baggage":     "user=alice",
+			"empty":       "",
+		})
+		sent := spool.Put{Queue: "orders", ID: "with-headers", Priority: 7, Key: "customer-7", Headers: headers, Body: body}
+		if r, err := p.A.Spool().Put(t.Context(), []spool.Put{sent}); err != nil || r[0].Status != spool.Stored {
+			t.Fatalf("put: %+v, %v", r, err)
+		}
+		agenttest.WaitDrained(t, p.A, "orders", time.Minute)
+		got, err := p.B.Spool().Lease(t.Context(), spool.LeaseRequest{Queue: "orders"})
+		if err != nil || len(got) != 1 {
+			t.Fatalf("leased %d messages, %v", len(got), err)
+		}
+		m := got[0].Message
+		if m.ID != sent.ID || m.Origin != "a" || m.Key != sent.Key || m.Priority != sent.Priority || !slices.Equal(m.Headers, headers) {
+			t.Errorf("head is %+v", m.Head)
+		}
+		if !slices.Equal(m.Hops, []string{"a"}) || m.Deliveries != 1 || !bytes.Equal(m.Body, body) {
+			t.Errorf("hops %v, deliveries %d, body of %d bytes", m.Hops, m.Deliveries, len(m.Body))
+		}
 	})
 }
 
