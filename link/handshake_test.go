@@ -35,6 +35,25 @@ func TestPeerThatRefusesTheVersionIsDialledSlowlyAndToldOfOnce(t *testing.T) {
 	})
 }
 
+func TestPeerOfAnotherIdentityIsDialledSlowlyAndToldOfOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		h := newHost(t, n, dials(farAddr))
+		n.listen(farAddr, link.Pin{9}, func(*conn) {})
+		begin := time.Now()
+		time.Sleep(time.Hour)
+		if s := h.link.Status(); s.State != link.Refused || !strings.Contains(s.Reason, "wrong identity") {
+			t.Errorf("%s: %s, want refused for the identity", s.State, s.Reason)
+		}
+		if dials := n.dialled(begin); dials < 45 || dials > 85 {
+			t.Errorf("%d dials in an hour, want about one a minute", dials)
+		}
+		if lines := h.log.count("link refused"); lines != 1 {
+			t.Errorf("%d lines say refused, want one", lines)
+		}
+	})
+}
+
 func TestPeerWithoutAVersionInCommonIsRefusedInWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, newNetwork())

@@ -38,11 +38,13 @@ func (n *network) listen(addr string, pin link.Pin, accept func(*conn)) {
 	n.listeners[addr] = listener{pin, accept}
 }
 
-// deaf makes an address unreachable.
-func (n *network) deaf(addr string) {
+// deaf makes an address unreachable until heal is called.
+func (n *network) deaf(addr string) (heal func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	l := n.listeners[addr]
 	delete(n.listeners, addr)
+	return func() { n.listen(addr, l.pin, l.accept) }
 }
 
 // made returns all connections made so far.

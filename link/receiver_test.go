@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -238,6 +239,37 @@ func TestResentCopyReplacesTheOneBefore(t *testing.T) {
 		}
 		k.ship(refunds, stream, item(9, message.Place{}, "nine", []byte("n"))) // seven was settled meanwhile
 		if v := verdicts([]*protocol.Accepted{hear[*protocol.Accepted](k)}); v[9] != message.Accepted {
+			t.Errorf("answered %v", v)
+		}
+	})
+}
+
+func TestCopyThatComesWhileTheOneBeforeIsDecidedReplacesItToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hold atomic.Bool
+		release := make(chan struct{})
+		h := newHost(t, newNetwork(), func(_ *link.Options, b *bolt.Options) {
+			q := b.Queues[refunds]
+			q.MaxMessageBytes = 1000
+			b.Queues[refunds] = q
+			b.Hook = func(at string) error {
+				if at == bolt.HookCommitBegin && hold.Load() {
+					<-release
+				}
+				return nil
+			}
+		})
+		k := newPeer(t, h).meet()
+		stream := message.NewStreamID()
+		hold.Store(true)
+		first := message.Place{Stream: stream, Number: 1}
+		k.ship(refunds, stream, item(1, message.Place{}, "big", make([]byte, 2000)), item(2, first, "two", []byte("2")))
+		synctest.Wait()
+		k.ship(refunds, stream, item(2, message.Place{}, "two", []byte("2"))) // one was taken back meanwhile
+		synctest.Wait()
+		hold.Store(false)
+		close(release)
+		if v := verdicts([]*protocol.Accepted{hear[*protocol.Accepted](k)}); v[2] != message.Accepted {
 			t.Errorf("answered %v", v)
 		}
 	})

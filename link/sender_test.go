@@ -326,8 +326,12 @@ func TestNoDataConnectionAtAllAndOneThatDiesWithinABatch(t *testing.T) {
 				if len(k.ships) != 0 {
 					t.Fatal("the control connection carries though a data connection stands")
 				}
+				died := time.Now()
 				d.conn.Close(0, "died")
 				k.collect(all[:10])
+				if took := time.Since(died); took > 500*time.Millisecond {
+					t.Errorf("what the connection carried came after %s, want at once", took)
+				}
 			})
 		})
 	}

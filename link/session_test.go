@@ -135,8 +135,9 @@ func TestStalledSessionIsKeptWhileAnotherIsDialledAndEitherMayWin(t *testing.T) 
 			n := newNetwork()
 			near, far := newHost(t, n, dials(farAddr)), newFarHost(t, n)
 			near.eventuallyState(link.Up)
+			eventually(t, "five connections", func() bool { return near.link.Status().Connections == 5 })
 			session := near.link.Status().Session
-			n.deaf(farAddr)
+			heal := n.deaf(farAddr)
 			old := n.made()
 			for _, p := range old {
 				p.freeze()
@@ -152,9 +153,11 @@ func TestStalledSessionIsKeptWhileAnotherIsDialledAndEitherMayWin(t *testing.T) 
 				p.thaw()
 			}
 			near.eventuallyState(link.Up)
-			time.Sleep(time.Second)
-			quiet := time.Now()
+			heal()
+			time.Sleep(10 * time.Second) // the data connections are renewed
 			eventually(t, "all is settled", func() bool { return len(near.ids(orders)) == 0 })
+			eventually(t, "five connections again", func() bool { return near.link.Status().Connections == 5 })
+			quiet := time.Now()
 			time.Sleep(time.Minute)
 			if dials := n.dialled(quiet); dials != 0 {
 				t.Errorf("%d dials though the link is up", dials)

@@ -57,7 +57,7 @@ func (s *session) carry(conn Conn) {
 	}
 	defer sh.wg.Done()
 	g, ctx := errgroup.WithContext(s.ctx)
-	stop := context.AfterFunc(s.ctx, func() { conn.Close(closeCode(byeCode(context.Cause(s.ctx))), context.Cause(s.ctx).Error()) })
+	stop := context.AfterFunc(s.ctx, func() { s.hangUp(conn) })
 	g.Go(func() error { return sh.ship(ctx, w) })
 	g.Go(func() error { return s.receive(ctx, conn) })
 	g.Go(func() error {
@@ -71,12 +71,21 @@ func (s *session) carry(conn Conn) {
 	_ = g.Wait()
 	stop()
 	// One half may have failed alone: a peer that went on shipping over the other would wait for answers for ever.
-	conn.Close(closeCode(superseded), "no longer used")
+	s.hangUp(conn)
 	sh.remove(w)
 	for _, snd := range s.senders {
 		snd.lost(w.via)
 	}
 	sh.wake()
+}
+
+// hangUp closes a connection and tells the peer why the session has ended, if it has.
+func (s *session) hangUp(conn Conn) {
+	if cause := context.Cause(s.ctx); cause != nil {
+		conn.Close(closeCode(byeCode(cause)), cause.Error())
+		return
+	}
+	conn.Close(closeCode(superseded), "no longer used")
 }
 
 func (sh *shippers) add(conn Conn) (*worker, bool) {
