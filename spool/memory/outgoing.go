@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,7 +50,7 @@ func (s *Store) Held(_ context.Context, route spool.Route, lane uint8, after uin
 		}
 		l := &q.lanes[lane]
 		for _, e := range l.from(after + 1) {
-			mine := e.owner == route.Name || e.owner == "" && q.stats.Route == route.Name
+			mine := cmp.Or(e.owner, q.stats.Route) == route.Name
 			if e.settled || !mine || e.sequence <= after {
 				continue
 			}

@@ -9,10 +9,7 @@ import (
 
 func restart() []testCase {
 	return []testCase{
-		{name: "a store that is not durable begins with nothing", run: func(s *store) {
-			if s.Capabilities().Durable {
-				s.t.Skip("the engine is durable")
-			}
+		{name: "a store that is not durable begins with nothing", forgets: true, run: func(s *store) {
 			before := s.Identity()
 			s.fill("a")
 			s.restart()
