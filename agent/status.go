@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"drawbridge/api"
@@ -144,14 +145,14 @@ func clockCheck(l spool.LedgerStats) api.HealthCheck {
 	return check
 }
 
-// shortDuration writes whole hours, minutes and seconds without the zeroes behind them.
+// shortDuration writes hours, minutes and whole seconds without the zeroes behind them.
 func shortDuration(d time.Duration) string {
-	d = d.Round(time.Second)
-	switch {
-	case d%time.Hour == 0:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	case d%time.Minute == 0:
-		return fmt.Sprintf("%dm", d/time.Minute)
+	text := d.Round(time.Second).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
 	}
-	return d.String()
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
