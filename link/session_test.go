@@ -368,6 +368,7 @@ func TestReopenedSpoolEndsAnIdleSessionToo(t *testing.T) {
 			}
 		})
 		k := newPeer(t, h).meet()
+		synctest.Wait() // nothing of the link waits for a commit
 		fail.Store(true)
 		_, err := h.store.Put(t.Context(), []spool.Put{{Queue: refunds, ID: "x", Body: bytes.Repeat([]byte{1}, 10)}})
 		if !errors.Is(err, spool.ErrUnknown) {
