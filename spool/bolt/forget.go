@@ -51,48 +51,55 @@ func (t *txn) prune() (kept []dedupe.Entry, err error) {
 func (t *txn) living(row dedupe.Row) (live []dedupe.Entry, err error) {
 	for _, name := range t.mem.names {
 		q := t.mem.queues[name]
-		for i := range q.lanes {
-			if q.live[i] == 0 {
+		for lane := range q.lanes {
+			if q.live[lane] == 0 {
 				continue
 			}
-			for e := range row.Entries() {
-				if e.Sequence < q.lanes[i].head.first {
-					continue
-				}
-				here, err := t.holds(q, uint8(i), e)
-				if err != nil {
-					return nil, err
-				}
-				if here {
-					live = append(live, e)
-				}
+			if live, err = t.livingIn(q, uint8(lane), row, live); err != nil {
+				return nil, err
 			}
 		}
 	}
 	return live, nil
 }
 
-// holds tells whether the message that an entry remembers is live in the lane. Queues count their sequences each by itself,
-// so only the key says whether it is the one.
-func (t *txn) holds(q *queue, lane uint8, e dedupe.Entry) (here bool, err error) {
+// livingIn appends the entries of a row whose messages are live in one lane. Queues count their sequences each by itself, so
+// only the key says whether a message is the one that an entry remembers.
+func (t *txn) livingIn(q *queue, lane uint8, row dedupe.Row, live []dedupe.Entry) ([]dedupe.Entry, error) {
 	b, err := t.open(q)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	err = t.walk(q, lane, e.Sequence, e.Sequence, func(g *group) error {
+	var g *group // the last that was looked at, with its blob: neighbours in a row are neighbours in a group
+	var bl blob
+	for e := range row.Entries() {
+		if e.Sequence < q.lanes[lane].head.first {
+			continue
+		}
+		if _, in := bl.index(e.Sequence); g == nil || !in {
+			g = nil
+			err := t.walk(q, lane, e.Sequence, e.Sequence, func(found *group) (err error) {
+				g = found
+				bl, err = b.blob(groupKey(lane, g.first))
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if g == nil {
+			continue
+		}
 		i := int(e.Sequence - g.first)
 		if g.settled.has(i) {
-			return nil
-		}
-		bl, err := b.blob(groupKey(lane, g.first))
-		if err != nil {
-			return err
+			continue
 		}
 		m, err := message.ParseFront(bl.record(i))
-		here = err == nil && t.store.hasher.Key(q.name, m.EndToEnd()) == e.Key
-		return nil
-	})
-	return here, err
+		if err == nil && t.store.hasher.Key(q.name, m.EndToEnd()) == e.Key {
+			live = append(live, e)
+		}
+	}
+	return live, nil
 }
 
 // forgetShare makes room by forgetting the oldest rows before their time, those of messages that are still here included.

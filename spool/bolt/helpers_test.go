@@ -46,11 +46,14 @@ func (s *opened) close() {
 		return
 	}
 	s.closed = true
-	said := s.Stats()
+	said, ledger := s.Stats(), s.LedgerStats()
 	if err := s.Close(); err != nil {
 		s.t.Errorf("close: %v", err)
 	}
 	requireFile(s.t, s.dir, said)
+	if ids, bytes, err := bolt.LedgerInFile(s.dir); err != nil || ids != ledger.IDs || bytes != ledger.DiskBytes {
+		s.t.Errorf("the ledger says it has %d ids in %d bytes; its file has %d in %d, %v", ledger.IDs, ledger.DiskBytes, ids, bytes, err)
+	}
 }
 
 // requireFile compares the counters of a store with a scan of its file. Leases may have run out since the last commit.

@@ -101,7 +101,7 @@ func (t *txn) find(k dedupe.Key) (dedupe.Entry, bool) {
 	l := t.mem.ledger
 	l.rows = l.index.Rows(k, l.rows)
 	for _, number := range l.rows {
-		row, err := dedupe.ParseRow(t.tx.Bucket(bucketLedger).Get(rowKey(number)))
+		row, err := t.row(number)
 		if err != nil {
 			continue // it was reported as the ledger was read
 		}
@@ -110,6 +110,19 @@ func (t *txn) find(k dedupe.Key) (dedupe.Entry, bool) {
 		}
 	}
 	return dedupe.Entry{}, false
+}
+
+// row returns a row of the file. What comes again comes in the order in which it was stored, so the last one is kept at
+// hand; this commit writes to the ledger only when all has been found.
+func (t *txn) row(number uint64) (dedupe.Row, error) {
+	if t.lastRow == number {
+		return t.last, nil
+	}
+	row, err := dedupe.ParseRow(t.tx.Bucket(bucketLedger).Get(rowKey(number)))
+	if err == nil {
+		t.lastRow, t.last = number, row
+	}
+	return row, err
 }
 
 // writeLedger remembers all that this commit stores, and forgets what is past its window or has no room.

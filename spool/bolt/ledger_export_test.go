@@ -3,11 +3,31 @@ package bolt
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
+
+	bbolt "go.etcd.io/bbolt"
 
 	"drawbridge/dedupe"
 	"drawbridge/message"
 )
+
+// LedgerInFile counts what the ledger of a closed spool holds.
+func LedgerInFile(dir string) (ids, bytes uint64, err error) {
+	db, err := bbolt.Open(filepath.Join(dir, dbFile), fileMode, &bbolt.Options{ReadOnly: true})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer db.Close()
+	return ids, bytes, db.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketLedger).ForEach(func(_, v []byte) error {
+			row, err := dedupe.ParseRow(v)
+			ids += uint64(row.Len())
+			bytes += rowBytes(v)
+			return err
+		})
+	})
+}
 
 // LedgerPages is how many bytes of the file the pages of the ledger take.
 func LedgerPages(s *Store) (bytes int, err error) {
@@ -18,17 +38,13 @@ func LedgerPages(s *Store) (bytes int, err error) {
 	})
 }
 
-// LookUp looks for n ids of those that FillLedger has made, or of none of those, as a commit does, and returns how long it took.
-// Hashing the ids is not part of it.
-func LookUp(s *Store, n int, known bool) (took time.Duration, err error) {
+// LookUp looks for n ids from first on as a commit does, step by step round the end, and returns how long it took. FillLedger
+// makes ids from 1 on: all or none must be found. Hashing the ids is not part of it.
+func LookUp(s *Store, first, n, step int) (took time.Duration, err error) {
 	hasher := dedupe.NewHasher([32]byte{1})
 	keys := make([]dedupe.Key, n)
 	for i := range keys {
-		id := i*7919%n + 1
-		if !known {
-			id = -id
-		}
-		keys[i] = hasher.Key("orders", message.EndToEnd{Origin: "fra-1", ID: fmt.Sprint(id)})
+		keys[i] = hasher.Key("orders", message.EndToEnd{Origin: "fra-1", ID: fmt.Sprint(first + i*step%n)})
 	}
 	return took, s.commit(context.Background(), 0, func(t *txn) error {
 		began := time.Now()
@@ -39,8 +55,8 @@ func LookUp(s *Store, n int, known bool) (took time.Duration, err error) {
 			}
 		}
 		took = time.Since(began)
-		if (found == n) != known || (found == 0) == known {
-			return fmt.Errorf("%d of %d were found, known: %t", found, n, known)
+		if want := map[bool]int{false: 0, true: n}[first > 0]; found != want {
+			return fmt.Errorf("%d ids were found, want %d", found, want)
 		}
 		return nil
 	})

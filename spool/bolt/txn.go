@@ -29,6 +29,9 @@ type txn struct {
 	byKey     map[dedupe.Key]*staged
 	frontiers map[frontierKey]uint64
 	ready     map[string]struct{}
+
+	lastRow uint64 // of the ledger, 0 for none: they are counted from 1
+	last    dedupe.Row
 }
 
 // buckets are a queue's, opened for this transaction.
