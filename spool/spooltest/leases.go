@@ -2,6 +2,8 @@ package spooltest
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"time"
 
 	"drawbridge/spool"
@@ -86,6 +88,52 @@ func leases() []testCase {
 			if p := s.peek("orders", 0, 9); p[0].Deliveries != 2 || p[1].Deliveries != 0 {
 				s.t.Errorf("peeked: %+v", p)
 			}
+		}},
+		{name: "producers and consumers at the same time lose and double nothing", run: func(s *store) {
+			const producers, each, consumers = 8, 25, 4
+			var wg sync.WaitGroup
+			for p := range producers {
+				wg.Go(func() {
+					for i := range each {
+						s.fill(fmt.Sprint(p, "-", i))
+					}
+				})
+			}
+			got := make(chan string, producers*each)
+			for range consumers {
+				wg.Go(func() {
+					ready, stop := s.Watch("orders")
+					defer stop()
+					for {
+						d := s.lease(3)
+						for _, one := range d {
+							s.requireAcked(one)
+							got <- one.ID
+						}
+						if len(d) > 0 {
+							continue
+						}
+						select {
+						case <-ready:
+						case <-time.After(time.Second): // virtual: all that is left to wait for is nothing
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			close(got)
+			seen := make(map[string]bool)
+			for id := range got {
+				if seen[id] {
+					s.t.Errorf("%s was handed out twice", id)
+				}
+				seen[id] = true
+			}
+			if len(seen) != producers*each {
+				s.t.Errorf("%d messages, want %d", len(seen), producers*each)
+			}
+			s.requireMessages(0)
 		}},
 		{name: "a queue that is not configured gives no leases", run: func(s *store) {
 			_, err := s.Lease(context.Background(), spool.LeaseRequest{Queue: "none"})

@@ -71,6 +71,9 @@ func marks() []testCase {
 			s.requireHeld(nyc, 1, 2, 5)
 			s.requireHeld(sfo, 3, 4)
 			s.requireInDoubt(5, 6)
+			s.settle(sfo, message.Range{First: 1, Last: 6})
+			s.requireHeld(nyc, 1, 2, 5)
+			s.requireHeld(sfo)
 			if a, b := s.MarkOf(nyc, lane), s.MarkOf(sfo, lane); a != 5 || b != 4 {
 				s.t.Errorf("marks %d and %d", a, b)
 			}

@@ -2,6 +2,7 @@ package spooltest
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"drawbridge/message"
@@ -16,6 +17,7 @@ func outgoing() []testCase {
 			s.requireHeld(nyc, 1, 2, 3, 4, 5, 6, 7, 8)
 			requireEqual(s.t, "after 3", numbersOf(s.held(nyc, 3, 3)), []uint64{4, 5, 6})
 			requireEqual(s.t, "after the last", numbersOf(s.held(nyc, 8, 3)), nil)
+			requireEqual(s.t, "after the highest number", numbersOf(s.held(nyc, math.MaxUint64, 3)), nil)
 		}},
 		{name: "another route holds nothing of it", queues: routed("nyc"), run: func(s *store) {
 			s.fill("a")
@@ -89,7 +91,7 @@ func outgoing() []testCase {
 		{name: "an accepted message may leave again", queues: routed("sfo"), run: receives(func(r *receiver) {
 			r.requireOne(r.arrival(7, 0, "a", "x"), accepted)
 			r.requireHeld(sfo, 1) // under a number of this queue
-			if m, err := message.ParseRecord(r.fetch(sfo, 1)[0].Bytes); err != nil || m.Origin != "nyc-1" || m.ID != "a" {
+			if m, err := message.ParseRecord(r.fetch(sfo, 1)[0].Bytes); err != nil || m.Origin != "nyc-1" || m.ID != "a" || m.Deliveries != 0 {
 				r.t.Errorf("fetched: %+v, %v", m, err)
 			}
 		})},
