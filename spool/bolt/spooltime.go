@@ -85,17 +85,20 @@ func (s *Store) startTime(meta *bbolt.Bucket) (jump int64, err error) {
 
 // AcceptTime implements spool.Ledger.
 func (s *Store) AcceptTime(ctx context.Context) error {
+	jump := s.LedgerStats().Jump
 	err := s.commit(ctx, 0, func(t *txn) error {
 		if t.mem.jump == 0 {
 			return nil
 		}
-		s.log.Info("the jump of time is accepted", "jump", duration(t.mem.jump).Round(time.Second))
 		t.mem.jump = 0
 		t.changed = true
 		return t.tx.Bucket(bucketMeta).Delete(keyJump)
 	})
 	if err != nil {
 		return fmt.Errorf("accept the jump of time: %w", err)
+	}
+	if jump > 0 {
+		s.log.Info("the jump of time is accepted", "jump", jump.Round(time.Second))
 	}
 	return nil
 }
