@@ -83,18 +83,6 @@ func (s *Store) readLedger(b, meta *bbolt.Bucket) (*ledger, error) {
 	return l, nil
 }
 
-// findOldest looks which row is the oldest now.
-func (l *ledger) findOldest(b *bbolt.Bucket) {
-	l.oldest, l.oldestAt = l.next, 0
-	c := b.Cursor()
-	for k, v := c.First(); k != nil; k, v = c.Next() {
-		if row, err := dedupe.ParseRow(v); err == nil {
-			l.oldest, l.oldestAt = binary.BigEndian.Uint64(k), row.At
-			return
-		}
-	}
-}
-
 // find returns the ledger's entry for a key, as of the commits before this one. The index may name rows that do not hold the
 // key, so each is looked at; a false duplicate would be a lost message.
 func (t *txn) find(k dedupe.Key) (dedupe.Entry, bool) {

@@ -67,13 +67,10 @@ func Run(t *testing.T, e Engine) {
 	} {
 		t.Run(topic.name, func(t *testing.T) {
 			for _, c := range topic.cases {
+				if c.restarts && !durable || c.forgets && durable {
+					continue // the case is about engines of the other kind
+				}
 				t.Run(c.name, func(t *testing.T) {
-					switch { // before the bubble, out of which a skip would not be seen
-					case c.restarts && !durable:
-						t.Skip("the engine is not durable")
-					case c.forgets && durable:
-						t.Skip("the engine is durable")
-					}
 					synctest.Test(t, func(t *testing.T) { e.run(t, c) })
 				})
 			}

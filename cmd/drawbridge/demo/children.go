@@ -156,6 +156,14 @@ func (c *child) await(ctx context.Context, l *life, answers func(context.Context
 	return err
 }
 
+// freeze stops the process where it is.
+func (c *child) freeze() error {
+	if err := c.claim().cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("freeze agent %s: %w", c.name, err)
+	}
+	return nil
+}
+
 // kill ends the process by SIGKILL and returns nil if it died of that.
 func (c *child) kill() error {
 	l := c.claim()

@@ -23,6 +23,8 @@ type Agent interface {
 	Unanswered(ctx context.Context) (int, error)
 	// Condition is the state of the agent's link in its own words, or why it does not say.
 	Condition(ctx context.Context) string
+	// Freeze stops the process where it is: it reads and answers nothing until Kill ends it.
+	Freeze() error
 	// Kill ends the process by SIGKILL and waits for its end; an error says that it did not end by that. Start starts it again
 	// and returns when it answers.
 	Kill() error

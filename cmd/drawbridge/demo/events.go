@@ -40,6 +40,8 @@ const (
 	// silence is how long B's answers are kept back before it is killed: enough for messages to arrive that A will not hear of,
 	// and too short for A to call the link stalled.
 	silence = 150 * time.Millisecond
+	// readTime is how long producers have to read what an agent had answered before it was frozen.
+	readTime = 20 * time.Millisecond
 )
 
 func (e *events) schedule() []event {
@@ -147,32 +149,57 @@ func (e *events) killB(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d messages shipped and not answered", unanswered), nil
 }
 
-// killA kills A while producers wait for its answers. They run free for that moment, so that none is held back by the pace.
+// killA kills A while producers wait for its answers. They run free for that moment, so that none is held back by the pace;
+// and A is frozen before it dies, wherever it is just then, so that on a busy machine too it cannot answer them all in time.
 func (e *events) killA(ctx context.Context) (string, error) {
 	c := e.crossing
 	e.feeder.setAhead(c.Messages)
 	defer e.feeder.setAhead(c.Ahead)
-	waiting, end := context.WithTimeout(ctx, hitWithin)
-	defer end()
-	err := poll(waiting, 100*time.Microsecond, func() (bool, error) { return e.feeder.calls.Load() > int64(c.Producers)/2, nil })
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+	if err := e.waitForPuts(ctx); err != nil {
+		return "", err
 	}
-	if err != nil {
-		return "", missed("too few puts were in progress")
+	if err := c.A.Freeze(); err != nil {
+		return "", missed("%v", err)
+	}
+	// what A had answered is read, and what comes now stays without an answer
+	waited := pause(ctx, readTime)
+	if waited == nil {
+		waited = e.waitForPuts(ctx)
 	}
 	at := time.Now()
 	killed := c.A.Kill()
 	if err := c.A.Start(ctx); err != nil {
 		return "", err
 	}
-	// a call that A's death cut off has ended long before the next A answers
-	cutOff := e.feeder.cutOff(at)
+	cutOff := 0
+	ending, end := context.WithTimeout(ctx, hitWithin)
+	defer end()
+	_ = poll(ending, time.Millisecond, func() (bool, error) { // a call that A's death cut off ends a moment later
+		cutOff = e.feeder.cutOff(at)
+		return cutOff > 0, nil
+	})
 	switch {
+	case waited != nil:
+		return "", waited
 	case killed != nil:
 		return "", missed("%v", killed)
 	case cutOff == 0:
 		return "", missed("every put in progress was answered")
 	}
 	return fmt.Sprintf("%d puts got no answer and are repeated with their ids", cutOff), nil
+}
+
+// waitForPuts returns when more than half of the producers are inside a call.
+func (e *events) waitForPuts(ctx context.Context) error {
+	waiting, end := context.WithTimeout(ctx, hitWithin)
+	defer end()
+	half := int64(e.crossing.Producers) / 2
+	err := poll(waiting, 100*time.Microsecond, func() (bool, error) { return e.feeder.calls.Load() > half, nil })
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return missed("too few puts were in progress")
+	}
+	return nil
 }

@@ -31,6 +31,8 @@ type process struct {
 	lives int
 	conn  *net.UDPConn
 	loops sync.WaitGroup
+	ends  chan struct{} // closed by end; what a frozen process does waits for it
+	cold  bool
 }
 
 // in returns the present life, or an error if the agent is down.
@@ -45,6 +47,12 @@ func (p *process) in() (life int, err error) {
 
 // still says whether the life that a call began in goes on.
 func (p *process) still(life int) error {
+	p.mu.Lock()
+	cold, ends := p.cold, p.ends
+	p.mu.Unlock()
+	if cold {
+		<-ends
+	}
 	if now, err := p.in(); err != nil || now != life {
 		return errDown
 	}
@@ -54,12 +62,15 @@ func (p *process) still(life int) error {
 func (p *process) begin(conn *net.UDPConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.alive, p.conn = true, conn
+	p.alive, p.conn, p.cold, p.ends = true, conn, false, make(chan struct{})
 	p.lives++
 }
 
 func (p *process) end() {
 	p.mu.Lock()
+	if p.alive {
+		close(p.ends)
+	}
 	p.alive = false
 	conn := p.conn
 	p.mu.Unlock()
@@ -67,6 +78,14 @@ func (p *process) end() {
 		_ = conn.Close()
 	}
 	p.loops.Wait()
+}
+
+// Freeze lets no call in progress be answered.
+func (p *process) Freeze() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cold = true
+	return nil
 }
 
 // simpleA is a sending agent over datagrams: it keeps what was put, ships it in order and again until it is answered.

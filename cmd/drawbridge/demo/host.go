@@ -56,6 +56,9 @@ func (h *host) writeConfig() error {
 // Start starts the agent and returns when it takes messages.
 func (h *host) Start(ctx context.Context) error { return h.child.start(ctx, h.answers) }
 
+// Freeze stops the agent where it is.
+func (h *host) Freeze() error { return h.child.freeze() }
+
 // Kill ends the agent by SIGKILL.
 func (h *host) Kill() error {
 	defer h.client.Close() // its connections lead nowhere now
