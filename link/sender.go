@@ -143,6 +143,7 @@ func (snd *sender) next(now time.Time, via int) (*job, time.Time) {
 	snd.mu.Lock()
 	defer snd.mu.Unlock()
 	var wake time.Time
+	snd.shareCredit()
 	for _, ln := range snd.lanes {
 		if b, ok := ln.flow.Next(now, via); ok {
 			snd.tally.resent.Add(uint64(b.Resent))
@@ -155,6 +156,26 @@ func (snd *sender) next(now time.Time, via int) (*job, time.Time) {
 	}
 	return nil, wake
 }
+
+// shareCredit leaves each lane what the others have not used of the route's limits: the peer keeps room for one route, not for
+// each of its priorities.
+func (snd *sender) shareCredit() {
+	if len(snd.lanes) < 2 {
+		return
+	}
+	var messages, bytes int
+	for _, ln := range snd.lanes {
+		m, b, _ := ln.flow.Unanswered()
+		messages, bytes = messages+m, bytes+b
+	}
+	limits := snd.s.peer.limits
+	for _, ln := range snd.lanes {
+		m, b, _ := ln.flow.Unanswered()
+		ln.flow.Share(flow.Grant{Messages: left(limits.CreditMessages, messages-m), Bytes: left(limits.CreditBytes, bytes-b)})
+	}
+}
+
+func left(limit uint64, used int) uint64 { return limit - min(limit, uint64(used)) }
 
 // ship writes the batch as one Ship on a stream of its own. It returns an error only if nothing more can leave over conn.
 func (j *job) ship(ctx context.Context, conn Conn) error {

@@ -1,6 +1,7 @@
 package link_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -255,6 +256,40 @@ func TestShippedBeyondTheLimitsOnlyWithCredit(t *testing.T) {
 		k.say(&protocol.Credit{Session: k.session, Queue: orders, Stream: s.Stream, Through: 25, Bytes: 1 << 20})
 		if more := k.shipped(); len(more.Items) != 15 {
 			t.Errorf("%d more items, want 15", len(more.Items))
+		}
+	})
+}
+
+func TestPrioritiesShareTheLimitsOfTheirRoute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, newNetwork())
+		p := newPeer(t, h)
+		p.limits.CreditMessages = 30
+		for priority := range uint8(message.MaxPriority + 1) {
+			for i := range 20 {
+				one := spool.Put{Queue: orders, ID: fmt.Sprint(priority, "-", i), Priority: priority, Body: []byte("x")}
+				if _, err := h.store.Put(t.Context(), []spool.Put{one}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		k := p.meet()
+		seen := make(map[message.Place]bool)
+		for {
+			time.Sleep(500 * time.Millisecond)
+			if len(k.ships) == 0 {
+				break
+			}
+			for len(k.ships) > 0 {
+				s := k.shipped()
+				for _, item := range s.Items {
+					seen[message.Place{Stream: s.Stream, Number: item.Number}] = true
+				}
+			}
+		}
+		// Each of the lanes may have one under way in any case.
+		if n := len(seen); n < 30 || n > 30+message.MaxPriority {
+			t.Errorf("%d messages are unanswered, the peer has room for 30", n)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"math"
 	"time"
 
 	"drawbridge/message"
@@ -48,8 +49,9 @@ type Lane struct {
 	begun bool
 	began time.Time
 	grant Grant
-	// bytes is how many bytes may be unanswered now.
+	// bytes is how many bytes may be unanswered now; share is what the other lanes of the route leave.
 	bytes uint64
+	share Grant
 
 	unanswered      int
 	unansweredBytes uint64
@@ -75,6 +77,7 @@ func NewLane(o Options) *Lane {
 	o = o.withDefaults()
 	return &Lane{
 		options: o,
+		share:   Grant{Bytes: math.MaxUint64, Messages: math.MaxUint64},
 		resend:  wait{base: o.ResendAfter, max: o.ResendMax},
 		picked:  make([]uint64, 0, o.BatchMessages),
 	}
@@ -137,6 +140,10 @@ func (l *Lane) Credit(stream message.StreamID, through uint64, bytes uint64) {
 	l.streams.credit(stream, through)
 	l.bytes = bytes
 }
+
+// Share bounds the lane by what the other lanes of its route leave of the route's credit; without it, each lane would take
+// all of that for itself. One message may be unanswered all the same.
+func (l *Lane) Share(left Grant) { l.share = left }
 
 // Lost says that connection via has gone: what it carried unanswered goes first on another.
 func (l *Lane) Lost(via int) {

@@ -142,7 +142,7 @@ func (l *Lane) credits(e *entry, bytes int) bool {
 	if messages == 0 {
 		return true
 	}
-	if messages >= maxUnanswered {
+	if messages >= min(maxUnanswered, l.share.Messages) {
 		return false
 	}
 	if s := &l.streams[e.stream]; s.credited {
@@ -152,7 +152,7 @@ func (l *Lane) credits(e *entry, bytes int) bool {
 	} else if messages >= l.grant.Messages {
 		return false
 	}
-	return l.unansweredBytes+uint64(bytes)+uint64(e.bytes) <= l.bytes
+	return l.unansweredBytes+uint64(bytes)+uint64(e.bytes) <= min(l.bytes, l.share.Bytes)
 }
 
 // ramps says whether the entry at position may go though the route was held a moment ago. The lowest always may: the others
