@@ -269,6 +269,16 @@ func TestCloseReasonReachesThePeer(t *testing.T) {
 	}
 }
 
+func TestWordsOfAPeerCannotWriteOnATerminal(t *testing.T) {
+	a, b := pair(t)
+	dialled, accepted := connect(t, a, b)
+	dialled.Close(7, "bye\x1b[2J\nlink up\x00\xff")
+	var seen *quic.CloseError
+	if err := waitDone(t, accepted); !errors.As(err, &seen) || seen.Text != "bye [2J link up  " {
+		t.Errorf("peer saw %q", err)
+	}
+}
+
 func TestCloseTellsPeersAndEndsEveryGoroutine(t *testing.T) {
 	a, b := pair(t)
 	dialled, accepted := connect(t, a, b)

@@ -3,6 +3,9 @@ package quic
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	quicgo "github.com/quic-go/quic-go"
 
@@ -27,6 +30,16 @@ func (e *CloseError) Error() string {
 		return fmt.Sprintf("%s: code %d", who, e.Code)
 	}
 	return fmt.Sprintf("%s: %s (code %d)", who, e.Text, e.Code)
+}
+
+// printable makes a peer's words fit for a terminal and one line of a log: what is no text becomes a space.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // CloseCode lets package link, which this package imports, ask for the code.
@@ -68,7 +81,7 @@ func explain(err error, own link.Pin) error {
 		return identity
 	}
 	if closed, ok := errors.AsType[*quicgo.ApplicationError](err); ok {
-		return &CloseError{Code: uint64(closed.ErrorCode), Text: closed.ErrorMessage, ByPeer: closed.Remote}
+		return &CloseError{Code: uint64(closed.ErrorCode), Text: printable(closed.ErrorMessage), ByPeer: closed.Remote}
 	}
 	if _, ok := errors.AsType[*quicgo.StatelessResetError](err); ok {
 		return &endError{"peer has restarted and no longer knows this connection", err}
