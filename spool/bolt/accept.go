@@ -3,7 +3,6 @@ package bolt
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"drawbridge/dedupe"
 	"drawbridge/message"
@@ -55,7 +54,7 @@ func (s *Store) Accept(ctx context.Context, a spool.Arrivals) ([]spool.Decision,
 			ended = true
 		case !configured:
 			for i := range decisions {
-				decisions[i] = refused(fmt.Errorf("queue %q: %w", queue, spool.ErrNoQueue))
+				decisions[i] = spool.Refuse(fmt.Errorf("queue %q: %w", queue, spool.ErrNoQueue))
 			}
 		default:
 			t.accept(frontierKey{stream, queue}, arrivals, decisions)
@@ -79,7 +78,7 @@ func (s *Store) prepareArrival(a *spool.Arrivals, in *spool.Arrival, options spo
 		number:  in.Number,
 		prev:    in.Prev,
 		lane:    m.Priority,
-		refusal: s.against(&m, options),
+		refusal: options.Refusal(&m, s.options.Agent),
 		staged: staged{
 			key:    s.hasher.Key(a.Queue, m.EndToEnd()),
 			sum:    m.ContentSum(),
@@ -87,28 +86,6 @@ func (s *Store) prepareArrival(a *spool.Arrivals, in *spool.Arrival, options spo
 			record: message.AppendRecord(make([]byte, 0, len(m.Body)+256), &m),
 		},
 	}
-}
-
-// against returns the refusal of a message that this queue does not take from anybody.
-func (s *Store) against(m *message.Message, options spool.QueueOptions) error {
-	switch size := uint64(len(m.Body)); {
-	case size > options.MaxMessageBytes:
-		return fmt.Errorf("body of %d bytes: %w, the queue takes %d", size, spool.ErrTooLarge, options.MaxMessageBytes)
-	case m.Origin == s.options.Agent:
-		return fmt.Errorf("it was stored at %q first: %w", m.Origin, spool.ErrLoop)
-	case slices.Contains(m.Hops, s.options.Agent):
-		return fmt.Errorf("it has left %q before: %w", s.options.Agent, spool.ErrLoop)
-	case len(m.Hops) > message.MaxHops:
-		return fmt.Errorf("it has left %d agents: %w", len(m.Hops), spool.ErrLoop)
-	}
-	if err := m.Check(); err != nil {
-		return fmt.Errorf("%w: %w", spool.ErrMalformed, err)
-	}
-	return nil
-}
-
-func refused(err error) spool.Decision {
-	return spool.Decision{Verdict: message.Refused, Refusal: err}
 }
 
 // accept decides the arrivals in order; each sees what the ones before it did.
@@ -131,7 +108,7 @@ func (t *txn) decide(q *queue, key frontierKey, a *arrival) spool.Decision {
 	switch ruling := dedupe.Judge(c); ruling {
 	case dedupe.Admit:
 		if a.refusal != nil {
-			return refused(a.refusal)
+			return spool.Refuse(a.refusal)
 		}
 		t.stage(q, a.lane, &a.staged)
 		t.advance(key, a.number)
@@ -150,9 +127,9 @@ func (t *txn) decide(q *queue, key frontierKey, a *arrival) spool.Decision {
 	case dedupe.Early:
 		return spool.Decision{Verdict: message.Undecided}
 	case dedupe.Conflict:
-		return refused(spool.ErrConflict)
+		return spool.Refuse(spool.ErrConflict)
 	case dedupe.Fork:
-		return refused(fmt.Errorf("number %d came before with other content, two spools number one stream: %w", a.number, spool.ErrConflict))
+		return spool.Refuse(fmt.Errorf("number %d came before with other content, two spools number one stream: %w", a.number, spool.ErrConflict))
 	default:
 		panic("bolt: " + ruling.String() + " is no ruling")
 	}

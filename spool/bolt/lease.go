@@ -12,9 +12,6 @@ import (
 	"drawbridge/spool"
 )
 
-// defaultLeaseBytes is LeaseRequest.MaxBytes unless it is set.
-const defaultLeaseBytes = 4 << 20
-
 // handout is a lease that a commit has given.
 type handout struct {
 	lane       uint8
@@ -36,21 +33,9 @@ func (s *Store) Lease(ctx context.Context, req spool.LeaseRequest) ([]spool.Deli
 }
 
 func (s *Store) lease(ctx context.Context, req spool.LeaseRequest) ([]spool.Delivery, error) {
-	options, ok := s.options.Queues[req.Queue]
-	switch {
-	case !ok:
-		return nil, spool.ErrNoQueue
-	case options.Route != "":
-		return nil, spool.ErrRouted
-	}
-	if req.Max <= 0 {
-		req.Max = 1
-	}
-	if req.MaxBytes <= 0 {
-		req.MaxBytes = defaultLeaseBytes
-	}
-	if req.Visibility <= 0 {
-		req.Visibility = options.VisibilityTimeout
+	req, err := req.Complete(s.options.Queues)
+	if err != nil {
+		return nil, err
 	}
 	for {
 		var given []handout

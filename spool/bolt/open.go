@@ -114,21 +114,9 @@ func (o Options) complete() (Options, error) {
 	if err := message.CheckAgent(o.Agent); err != nil {
 		return o, err
 	}
-	queues := make(map[string]spool.QueueOptions, len(o.Queues))
-	for name, q := range o.Queues {
-		if err := message.CheckQueue(name); err != nil {
-			return o, err
-		}
-		if q.VisibilityTimeout == 0 {
-			q.VisibilityTimeout = spool.DefaultVisibilityTimeout
-		}
-		if q.MaxMessageBytes == 0 {
-			q.MaxMessageBytes = message.DefaultMessageBytes
-		}
-		if q.Remember == 0 {
-			q.Remember = dedupe.DefaultWindow
-		}
-		queues[name] = q
+	queues, err := spool.CompleteQueues(o.Queues)
+	if err != nil {
+		return o, err
 	}
 	o.Queues = queues
 	if o.LedgerMemoryBytes == 0 {

@@ -12,9 +12,6 @@ import (
 	"drawbridge/spool"
 )
 
-// maxPeekBytes bounds the records that one Peek returns, and so what it holds in memory.
-const maxPeekBytes = 4 << 20
-
 // stored is a live message in the file. The record is good as long as the transaction.
 type stored struct {
 	sequence uint64
@@ -45,7 +42,7 @@ func (s *Store) Peek(ctx context.Context, queue string, from uint64, max int) ([
 	}
 }
 
-// copyLive copies up to max live messages, unverified, and stops at maxPeekBytes.
+// copyLive copies up to max live messages, unverified, and stops at spool.PeekBytes.
 func (s *Store) copyLive(ctx context.Context, queue string, from uint64, max int) (found []stored, err error) {
 	err = s.readers.read(ctx, func(tx *bbolt.Tx) error {
 		b, err := openBuckets(tx, queue)
@@ -54,7 +51,7 @@ func (s *Store) copyLive(ctx context.Context, queue string, from uint64, max int
 		}
 		bytes := 0
 		for m := range s.bySequence(b, queue, from) {
-			if len(found) >= max || bytes >= maxPeekBytes {
+			if len(found) >= max || bytes >= spool.PeekBytes {
 				break
 			}
 			m.record = slices.Clone(m.record)

@@ -121,7 +121,7 @@ func (s *Store) Put(ctx context.Context, puts []spool.Put) ([]spool.PutResult, e
 	results := make([]spool.PutResult, len(puts))
 	items := make([]*put, len(puts))
 	bytes, wanted := 0, 0
-	now := time.UnixMilli(s.options.Now().UnixMilli()).UTC()
+	now := s.options.Now()
 	for i := range puts {
 		item, id, err := s.preparePut(&puts[i], now)
 		results[i] = spool.PutResult{ID: id}
@@ -161,26 +161,9 @@ func (s *Store) Put(ctx context.Context, puts []spool.Put) ([]spool.PutResult, e
 
 // preparePut does all that needs no transaction. Its error is a refusal.
 func (s *Store) preparePut(p *spool.Put, now time.Time) (*put, string, error) {
-	id := p.ID
-	if id == "" {
-		id = message.NewID()
-	}
-	q, ok := s.options.Queues[p.Queue]
-	if !ok {
-		return nil, id, fmt.Errorf("queue %q: %w", p.Queue, spool.ErrNoQueue)
-	}
-	if uint64(len(p.Body)) > q.MaxMessageBytes {
-		return nil, id, fmt.Errorf("body of %d bytes: %w, queue %q takes %d", len(p.Body), spool.ErrTooLarge, p.Queue, q.MaxMessageBytes)
-	}
-	m := message.Message{
-		Head: message.Head{
-			ID: id, Origin: s.options.Agent, Priority: p.Priority, Key: p.Key, QoS: p.QoS, StoredAt: now, Headers: p.Headers,
-		},
-		Body: p.Body,
-	}
-	m.Seal()
-	if err := m.Check(); err != nil {
-		return nil, id, fmt.Errorf("%w: %w", spool.ErrMalformed, err)
+	m, id, err := spool.NewMessage(p, s.options.Queues, s.options.Agent, now)
+	if err != nil {
+		return nil, id, err
 	}
 	return &put{
 		queue:  p.Queue,

@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"drawbridge/dedupe"
 	"drawbridge/message"
@@ -43,7 +42,7 @@ func (s *Store) Accept(ctx context.Context, a spool.Arrivals) ([]spool.Decision,
 			m.Deliveries = 0 // they count the consumers of one queue, and this is another
 			candidates[i] = s.candidate(a.Queue, &m)
 			candidates[i].place = message.Place{Stream: a.Stream, Number: a.Messages[i].Number}
-			refusals[i] = s.against(&m, options)
+			refusals[i] = options.Refusal(&m, s.options.Agent)
 		}
 	}
 	decisions := make([]spool.Decision, len(a.Messages))
@@ -58,7 +57,7 @@ func (s *Store) Accept(ctx context.Context, a spool.Arrivals) ([]spool.Decision,
 			if configured {
 				decisions[i] = b.decide(&a, &a.Messages[i], candidates[i], refusals[i])
 			} else {
-				decisions[i] = refused(fmt.Errorf("queue %q: %w", a.Queue, spool.ErrNoQueue))
+				decisions[i] = spool.Refuse(fmt.Errorf("queue %q: %w", a.Queue, spool.ErrNoQueue))
 			}
 		}
 		b.finish()
@@ -70,28 +69,6 @@ func (s *Store) Accept(ctx context.Context, a spool.Arrivals) ([]spool.Decision,
 		return nil, fmt.Errorf("accept %d messages from %q into queue %q: %w", len(a.Messages), a.Peer, a.Queue, err)
 	}
 	return decisions, nil
-}
-
-// against returns the refusal of a message that this queue does not take from anybody.
-func (s *Store) against(m *message.Message, options spool.QueueOptions) error {
-	switch size := uint64(len(m.Body)); {
-	case size > options.MaxMessageBytes:
-		return fmt.Errorf("body of %d bytes: %w, the queue takes %d", size, spool.ErrTooLarge, options.MaxMessageBytes)
-	case m.Origin == s.options.Agent:
-		return fmt.Errorf("it was stored at %q first: %w", m.Origin, spool.ErrLoop)
-	case slices.Contains(m.Hops, s.options.Agent):
-		return fmt.Errorf("it has left %q before: %w", s.options.Agent, spool.ErrLoop)
-	case len(m.Hops) > message.MaxHops:
-		return fmt.Errorf("it has left %d agents: %w", len(m.Hops), spool.ErrLoop)
-	}
-	if err := m.Check(); err != nil {
-		return fmt.Errorf("%w: %w", spool.ErrMalformed, err)
-	}
-	return nil
-}
-
-func refused(err error) spool.Decision {
-	return spool.Decision{Verdict: message.Refused, Refusal: err}
 }
 
 // decide decides one arrival and sees what the ones before it did.
@@ -114,7 +91,7 @@ func (b *batch) decide(a *spool.Arrivals, in *spool.Arrival, c *candidate, refus
 	switch ruling := dedupe.Judge(kase); ruling {
 	case dedupe.Admit:
 		if refusal != nil {
-			return refused(refusal)
+			return spool.Refuse(refusal)
 		}
 		b.take(q, c)
 		s.frontiers[key] = max(in.Number, s.frontiers[key])
@@ -133,9 +110,9 @@ func (b *batch) decide(a *spool.Arrivals, in *spool.Arrival, c *candidate, refus
 	case dedupe.Early:
 		return spool.Decision{Verdict: message.Undecided}
 	case dedupe.Conflict:
-		return refused(spool.ErrConflict)
+		return spool.Refuse(spool.ErrConflict)
 	case dedupe.Fork:
-		return refused(fmt.Errorf("number %d came before with other content, two spools number one stream: %w", in.Number, spool.ErrConflict))
+		return spool.Refuse(fmt.Errorf("number %d came before with other content, two spools number one stream: %w", in.Number, spool.ErrConflict))
 	default:
 		panic("memory: " + ruling.String() + " is no ruling")
 	}

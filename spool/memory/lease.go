@@ -10,9 +10,6 @@ import (
 	"drawbridge/spool"
 )
 
-// defaultLeaseBytes is LeaseRequest.MaxBytes unless it is set.
-const defaultLeaseBytes = 4 << 20
-
 // handout is a lease that was given, with what its delivery needs.
 type handout struct {
 	record     []byte
@@ -31,25 +28,13 @@ func (s *Store) Lease(ctx context.Context, req spool.LeaseRequest) ([]spool.Deli
 }
 
 func (s *Store) lease(ctx context.Context, req spool.LeaseRequest) ([]spool.Delivery, error) {
-	options, ok := s.options.Queues[req.Queue]
-	switch {
-	case !ok:
-		return nil, spool.ErrNoQueue
-	case options.Route != "":
-		return nil, spool.ErrRouted
-	}
-	if req.Max <= 0 {
-		req.Max = 1
-	}
-	if req.MaxBytes <= 0 {
-		req.MaxBytes = defaultLeaseBytes
-	}
-	if req.Visibility <= 0 {
-		req.Visibility = options.VisibilityTimeout
+	req, err := req.Complete(s.options.Queues)
+	if err != nil {
+		return nil, err
 	}
 	runs := milliseconds(req.Visibility)
 	var given []handout
-	err := s.change(ctx, func(now int64) {
+	err = s.change(ctx, func(now int64) {
 		given = s.handOut(s.queues[req.Queue], req, now+runs)
 		s.setTimer(now)
 	})
@@ -145,7 +130,7 @@ func (s *Store) Peek(ctx context.Context, queue string, from uint64, max int) ([
 	err := s.look(func(int64) {
 		bytes := 0
 		for _, e := range s.queues[queue].inOrder(from, max) {
-			if bytes >= defaultLeaseBytes {
+			if bytes >= spool.PeekBytes {
 				return
 			}
 			bytes += len(e.record)

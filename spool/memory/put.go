@@ -58,7 +58,7 @@ func (s *Store) Put(ctx context.Context, puts []spool.Put) ([]spool.PutResult, e
 	results := make([]spool.PutResult, len(puts))
 	candidates := make([]*candidate, len(puts))
 	wanted := false
-	now := time.UnixMilli(s.options.Now().UnixMilli()).UTC()
+	now := s.options.Now()
 	for i := range puts {
 		c, id, err := s.prepare(&puts[i], now)
 		results[i] = spool.PutResult{ID: id}
@@ -94,26 +94,9 @@ func (s *Store) Put(ctx context.Context, puts []spool.Put) ([]spool.PutResult, e
 
 // prepare encodes a message. Its error is a refusal.
 func (s *Store) prepare(p *spool.Put, now time.Time) (*candidate, string, error) {
-	id := p.ID
-	if id == "" {
-		id = message.NewID()
-	}
-	q, ok := s.options.Queues[p.Queue]
-	if !ok {
-		return nil, id, fmt.Errorf("queue %q: %w", p.Queue, spool.ErrNoQueue)
-	}
-	if uint64(len(p.Body)) > q.MaxMessageBytes {
-		return nil, id, fmt.Errorf("body of %d bytes: %w, queue %q takes %d", len(p.Body), spool.ErrTooLarge, p.Queue, q.MaxMessageBytes)
-	}
-	m := message.Message{
-		Head: message.Head{
-			ID: id, Origin: s.options.Agent, Priority: p.Priority, Key: p.Key, QoS: p.QoS, StoredAt: now, Headers: p.Headers,
-		},
-		Body: p.Body,
-	}
-	m.Seal()
-	if err := m.Check(); err != nil {
-		return nil, id, fmt.Errorf("%w: %w", spool.ErrMalformed, err)
+	m, id, err := spool.NewMessage(p, s.options.Queues, s.options.Agent, now)
+	if err != nil {
+		return nil, id, err
 	}
 	c := s.candidate(p.Queue, &m)
 	c.minted = p.ID == ""

@@ -79,25 +79,14 @@ func Open(o Options) (*Store, error) {
 		notes:     make(map[string][]byte),
 		watchers:  make(map[string]map[chan struct{}]struct{}),
 	}
-	configured := make(map[string]spool.QueueOptions, len(o.Queues))
+	var err error
+	if o.Queues, err = spool.CompleteQueues(o.Queues); err != nil {
+		return nil, fmt.Errorf("open spool in memory: %w", err)
+	}
 	for name, q := range o.Queues {
-		if err := message.CheckQueue(name); err != nil {
-			return nil, fmt.Errorf("open spool in memory: %w", err)
-		}
-		if q.VisibilityTimeout == 0 {
-			q.VisibilityTimeout = spool.DefaultVisibilityTimeout
-		}
-		if q.MaxMessageBytes == 0 {
-			q.MaxMessageBytes = message.DefaultMessageBytes
-		}
-		if q.Remember == 0 {
-			q.Remember = dedupe.DefaultWindow
-		}
-		configured[name] = q
 		s.queues[name] = newQueue(name, q.Route)
 		s.ledger.least = max(s.ledger.least, q.Remember.Milliseconds())
 	}
-	o.Queues = configured
 	s.options = o
 	s.names = slices.Sorted(maps.Keys(s.queues))
 	s.ledger.widen()
