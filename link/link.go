@@ -155,9 +155,6 @@ func New(o Options, store Store, dialer Dialer) *Link {
 	return l
 }
 
-// Name returns the link's name.
-func (l *Link) Name() string { return l.o.Name }
-
 // Pins returns the keys that the peer may prove.
 func (l *Link) Pins() []Pin { return l.o.Pins }
 
