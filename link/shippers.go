@@ -163,8 +163,9 @@ func (sh *shippers) stop() {
 
 // ship takes batches and writes them until the connection fails or the session ends.
 func (sh *shippers) ship(ctx context.Context, w *worker) error {
-	t := time.NewTimer(0)
+	t := time.NewTimer(time.Hour)
 	defer t.Stop()
+	t.Stop() // until there is something to wait for
 	for {
 		job, wake := sh.next(w)
 		if job != nil {
