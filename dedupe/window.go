@@ -1,6 +1,9 @@
 package dedupe
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // DefaultWindow is the window for senders that may retry for ever. No window is long enough for them: there the frontier
 // carries the guarantee, and the ledger is the second net for producers' retries and for senders that lost their numbers.
@@ -21,4 +24,31 @@ func Window(horizon time.Duration) time.Duration {
 		return DefaultWindow
 	}
 	return horizon + max(MinAllowance, horizon/8)
+}
+
+// DefaultMaxWindow is the longest window that a receiver promises unless it is told otherwise.
+const DefaultMaxWindow = 30 * 24 * time.Hour
+
+// HorizonError says that a sender may retry for longer than the receiver can promise to remember.
+type HorizonError struct {
+	// Horizon is the longest a sender may retry; 0 means for ever. MaxWindow is the longest window promised here.
+	Horizon, MaxWindow time.Duration
+}
+
+// Error gives both numbers and the mend.
+func (e *HorizonError) Error() string {
+	if e.Horizon == 0 {
+		return fmt.Sprintf("the sender may retry for ever, and ids are promised for at most %s here: give its route a retry_for", e.MaxWindow)
+	}
+	return fmt.Sprintf("the sender may retry for %s, which needs a window of %s, and ids are promised for at most %s here: lower retry_for there or raise ledger_max_window here",
+		e.Horizon, Window(e.Horizon), e.MaxWindow)
+}
+
+// Promise returns the window that a queue needs whose guarantee is carried by ids, or a HorizonError if it is not finite or
+// longer than maxWindow.
+func Promise(horizon, maxWindow time.Duration) (time.Duration, error) {
+	if window := Window(horizon); horizon > 0 && window <= maxWindow {
+		return window, nil
+	}
+	return 0, &HorizonError{horizon, maxWindow}
 }

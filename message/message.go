@@ -60,6 +60,8 @@ type Envelope struct {
 	Hops []string
 	// Deliveries counts how often the message was handed to a consumer of its present queue.
 	Deliveries uint32
+	// Death is why it lies among the dead letters; nil for a message that lives.
+	Death *Death
 }
 
 // Message is a message as it is stored, shipped and handed out.

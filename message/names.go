@@ -67,6 +67,9 @@ func spell(s string, most int, first, rest *bytesOf) bool {
 // DeadSuffix ends the name of a queue's dead letters and is reserved for them.
 const DeadSuffix = ".dead"
 
+// DeadQueue is the name of the queue that holds the dead letters of queue.
+func DeadQueue(queue string) string { return queue + DeadSuffix }
+
 // NewID mints a UUIDv7: time-ordered, so that ids of one moment lie beside each other in a ledger.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 

@@ -71,7 +71,11 @@ const (
 	Duplicate
 	// Below: the number is known and no row says more; settle it like Accepted.
 	Below
-	// Refused: not stored. The code beside it says why; the number stays open.
+	// Closed: a Close was obeyed for this number, so the message was not and will not be stored under it.
+	Closed
+	// Retired: the stream was not heard of for so long that nothing is known of its numbers any more.
+	Retired
+	// Refused: not stored. The code beside it says why; the number stays open. It is no verdict on the wire.
 	Refused
 )
 
@@ -86,6 +90,10 @@ func (v Verdict) String() string {
 		return "duplicate"
 	case Below:
 		return "below"
+	case Closed:
+		return "closed"
+	case Retired:
+		return "retired"
 	case Refused:
 		return "refused"
 	}

@@ -17,7 +17,7 @@ var ErrCorrupt = errors.New("checksum does not match")
 // These bound what a decoder allocates. A head is at most its strings, its headers and some varints.
 const (
 	maxHeadBytes     = MaxIDBytes + MaxAgentNameBytes + MaxKeyBytes + MaxHeadersBytes + MaxHeaders*4 + 128
-	maxEnvelopeBytes = 64 + MaxHops*(MaxAgentNameBytes+1)
+	maxEnvelopeBytes = 64 + MaxHops*(MaxAgentNameBytes+1) + maxDeathBytes
 )
 
 // MaxRecordBytes is the largest record of a message with a body of at most bodyBytes.
@@ -96,6 +96,9 @@ func appendEnvelope(b []byte, e *Envelope) []byte {
 		env = pack.AppendString(env, hop)
 	}
 	env = pack.AppendUvarint(env, uint64(e.Deliveries))
+	if e.Death != nil {
+		env = e.Death.append(env)
+	}
 	b = pack.AppendString(b, env)
 	return pack.AppendUint32(b, Checksum(env))
 }
@@ -214,6 +217,9 @@ func parseEnvelope(b []byte, e *Envelope) error {
 		}
 	}
 	e.Deliveries = uint32(r.Count(1<<32 - 1))
+	if len(r.Rest()) > 0 {
+		e.Death = parseDeath(r)
+	}
 	return r.Finish()
 }
 

@@ -28,6 +28,24 @@ var ErrMalformed = errors.New("the message is malformed")
 // ErrLoop is the refusal of an arrival that has passed this agent before, or too many.
 var ErrLoop = errors.New("the message goes in a loop")
 
+// ErrTooOld is the refusal of an arrival into a queue with QueueOptions.ByIDs that is older than the ledger reaches back:
+// whether it came before, nobody can tell.
+var ErrTooOld = errors.New("the message is older than the ledger reaches back")
+
+// ErrInDoubt is the refusal of an arrival that may have been delivered in a lost life of its spool, and is too old for the
+// ledger to tell.
+var ErrInDoubt = errors.New("the message may have been delivered before")
+
+// ErrLedgerFull is the refusal of an arrival into a queue with QueueOptions.ByIDs for whose id there is no room without
+// forgetting one that was promised to be kept. It has room again as windows pass, or with a larger cap.
+var ErrLedgerFull = errors.New("the ledger of ids is full")
+
+// ErrFork is the refusal of an arrival under a number that came before with another message: two spools number one stream.
+var ErrFork = errors.New("two spools number one stream")
+
+// ErrReserved is returned for a put into a queue of dead letters: only a message that dies gets there.
+var ErrReserved = errors.New("the queue is for dead letters")
+
 // ErrBadReceipt is returned by Ack for a token that no delivery of this spool ever had, such as a bare message id.
 var ErrBadReceipt = errors.New("not a receipt")
 

@@ -24,6 +24,8 @@ type LedgerStats struct {
 	// now: it is shorter when rows were forgotten early, or when the window has grown and they were forgotten before.
 	Window          time.Duration
 	EffectiveWindow time.Duration
+	// PromisedIDs of IDs came into queues with QueueOptions.ByIDs and are not forgotten before their window has passed.
+	PromisedIDs uint64
 	// ForgottenEarly counts ids that were forgotten for want of room since the store was opened.
 	ForgottenEarly uint64
 	// Jump is by how much spool time jumped at a start, more than MaxTimeJump, and nobody has accepted yet: until then

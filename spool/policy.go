@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"drawbridge/dedupe"
@@ -18,7 +19,8 @@ const defaultLeaseBytes = 4 << 20
 // PeekBytes is the size of records after which a Peek stops, which bounds what it holds in memory.
 const PeekBytes = 4 << 20
 
-// CompleteQueues returns a copy of the options of queues with the defaults filled in, or what is wrong with a name.
+// CompleteQueues returns a copy of the options of queues with the defaults filled in and a queue of dead letters beside each,
+// or what is wrong with a name.
 func CompleteQueues(queues map[string]QueueOptions) (map[string]QueueOptions, error) {
 	complete := maps.Clone(queues)
 	for name, q := range queues {
@@ -35,8 +37,25 @@ func CompleteQueues(queues map[string]QueueOptions) (map[string]QueueOptions, er
 			q.Remember = dedupe.DefaultWindow
 		}
 		complete[name] = q
+		complete[message.DeadQueue(name)] = QueueOptions{
+			VisibilityTimeout: q.VisibilityTimeout, MaxMessageBytes: q.MaxMessageBytes, Remember: q.Remember,
+		}
 	}
 	return complete, nil
+}
+
+// IsDead tells whether queue holds the dead letters of another.
+func IsDead(queue string) bool { return strings.HasSuffix(queue, message.DeadSuffix) }
+
+// DeadLetter returns the record in b with death in its envelope, and the message but for a verified body. An error means that
+// the front of the record cannot be read.
+func DeadLetter(b []byte, death message.Death) (record []byte, m message.Message, err error) {
+	if m, err = message.ParseFront(b); err != nil {
+		return nil, m, err
+	}
+	m.Deliveries, m.Death = 0, &death
+	record, err = message.ReplaceEnvelope(make([]byte, 0, len(b)+256), b, &m.Envelope)
+	return record, m, err
 }
 
 // NewMessage makes the message that p puts into a queue of agent at now. An id is minted if p has none, and returned with a
@@ -47,8 +66,11 @@ func NewMessage(p *Put, queues map[string]QueueOptions, agent string, now time.T
 		id = message.NewID()
 	}
 	q, ok := queues[p.Queue]
-	if !ok {
+	switch {
+	case !ok:
 		return m, id, fmt.Errorf("queue %q: %w", p.Queue, ErrNoQueue)
+	case IsDead(p.Queue):
+		return m, id, fmt.Errorf("queue %q: %w", p.Queue, ErrReserved)
 	}
 	if uint64(len(p.Body)) > q.MaxMessageBytes {
 		return m, id, fmt.Errorf("body of %d bytes: %w, queue %q takes %d", len(p.Body), ErrTooLarge, p.Queue, q.MaxMessageBytes)

@@ -20,6 +20,7 @@ type Store interface {
 	Local
 	Outgoing
 	Incoming
+	Ledger
 
 	// Capabilities returns what this engine can do.
 	Capabilities() Capabilities
@@ -27,8 +28,10 @@ type Store interface {
 	Identity() Identity
 	// Meta returns the value stored under key, or nil.
 	Meta(key string) ([]byte, error)
-	// SetMeta stores value under key, durably.
+	// SetMeta stores value under key, durably. A nil value removes the key.
 	SetMeta(ctx context.Context, key string, value []byte) error
+	// ListMeta returns what is stored under the keys that begin with prefix, sorted by key.
+	ListMeta(prefix string) ([]Note, error)
 	// Stats returns the counters of all queues as of the last commit, sorted by name. It does not block.
 	Stats() []QueueStats
 	// Failed is closed when the store has given up for good (it could not reopen after a failed commit); Err says why. Until
@@ -37,6 +40,12 @@ type Store interface {
 	Err() error
 	// Close waits for the commit in progress, refuses what waits behind it with ErrClosed, and releases the files.
 	Close() error
+}
+
+// Note is a value stored by SetMeta.
+type Note struct {
+	Key   string
+	Value []byte
 }
 
 // Identity says which spool this is and which opening of it.
@@ -62,6 +71,10 @@ type Local interface {
 	// Peek returns up to max live messages from sequence from on, in the order of sequences and without leasing them. It stops
 	// early after some 4 MiB of records; an empty result means that there are no more.
 	Peek(ctx context.Context, queue string, from uint64, max int) ([]Peeked, error)
+	// Seen tells what a Put of that id and content sum (message.Head.ContentSum) into the queue would be told now: Duplicate,
+	// DuplicateDead or Conflict with the sequence of the first copy, else zero. It changes nothing, and by the time that it
+	// returns another may have put the id.
+	Seen(ctx context.Context, queue, id string, sum uint32) (PutResult, error)
 	// Watch returns a channel that receives a value after each commit that may have made something ready in queue: a message
 	// stored, or a lease run out. It holds at most one value, so that no wake-up is lost and none piles up. stop releases it.
 	Watch(queue string) (ready <-chan struct{}, stop func())
@@ -87,6 +100,8 @@ const (
 	Stored PutStatus = iota + 1
 	// Duplicate: the queue has or had this id with the same content; nothing was stored, Sequence is that of the first copy.
 	Duplicate
+	// DuplicateDead: like Duplicate, and the first copy lies among the queue's dead letters; Sequence is its place there.
+	DuplicateDead
 	// Conflict: the queue has or had this id with other content; nothing was stored. The result's Err is ErrConflict.
 	Conflict
 	// Rejected: certainly not stored; Err says why.
@@ -155,6 +170,10 @@ type Outgoing interface {
 	Mark(ctx context.Context, route Route, lane uint8, through uint64) error
 	// MarkOf returns the durable shipped mark of the lane, 0 if none.
 	MarkOf(route Route, lane uint8) uint64
+	// BuryRoute ends messages of route as dead letters after the far side's answer: in one commit each leaves the queue and
+	// enters the queue of its dead letters. Numbers that SettleRoute would ignore are ignored. A record that cannot be read
+	// stays where it is, and its error wraps message.ErrCorrupt; the others are buried all the same.
+	BuryRoute(ctx context.Context, route Route, lane uint8, burials []Burial) error
 	// SettleRoute ends messages of route for good after the far side's answer. Numbers that are settled already, were never
 	// given, or were never shipped on route because they are above its mark, are ignored.
 	SettleRoute(ctx context.Context, route Route, lane uint8, settled []message.Range) error
@@ -165,13 +184,23 @@ type Held struct {
 	message.Place
 	// Bytes is the size of its record.
 	Bytes int
+	// Age is how long ago, in spool time, a frame with the message may first have left; 0 if none may yet. It counts from when
+	// the message was in the queue and at or below the mark, whichever came last.
+	Age time.Duration
 }
 
-// Record is a message as it is stored, with how long it has been in the queue in spool time.
+// Record is a message as it is stored. Age is that of Held.
 type Record struct {
 	message.Place
 	Bytes []byte
 	Age   time.Duration
+}
+
+// Burial is why a message that a route has shipped becomes a dead letter. Text is for people.
+type Burial struct {
+	Number uint64
+	Reason message.Reason
+	Text   string
 }
 
 // Incoming is what the receiving half of a link uses.
@@ -179,14 +208,18 @@ type Incoming interface {
 	// BeginSession ends the peer's session before and puts this one in force, in the order of commits: whatever a frame of
 	// the ended session would have done after this call is dropped undecided. Peer is the link's name.
 	BeginSession(ctx context.Context, peer string, session message.SessionID) (Identity, error)
-	// Accept decides shipped messages in order, in one transaction with their ledger rows and frontiers. The decisions have
-	// one entry per arrival; they may be sent once Accept has returned nil. ErrSessionEnded means none was decided.
+	// Accept decides shipped messages and Closes in order, in one transaction with their ledger rows and frontiers. The
+	// decisions have one entry per arrival; they may be sent once Accept has returned nil. ErrSessionEnded means none was
+	// decided.
 	Accept(ctx context.Context, a Arrivals) ([]Decision, error)
 	// Remember makes the ledger keep what is stored in queue for at least window, because peer may retry a message that long.
 	// The latest call counts for a peer and a queue, also after a restart. What changes nothing costs no sync.
 	Remember(ctx context.Context, peer, queue string, window time.Duration) error
-	// Frontier returns the highest number of stream that was admitted into queue; 0 if none.
+	// Frontier returns the highest number of stream that was admitted into queue or closed there; 0 if none.
 	Frontier(stream message.StreamID, queue string) uint64
+	// Floor forgets which numbers of the stream were closed in queue below floor: the sender has ended them, durably, and will
+	// not ask for them again.
+	Floor(ctx context.Context, stream message.StreamID, queue string, floor uint64) error
 }
 
 // Arrivals are shipped messages of one stream for one queue.
@@ -198,20 +231,38 @@ type Arrivals struct {
 	Messages []Arrival
 }
 
-// Arrival is one shipped message. Message has passed message.ParseRecord.
+// Arrival is one shipped message, or the Close of one.
 type Arrival struct {
 	Number uint64
 	// Prev is the nearest lower message of the lane that the sender still held when it built the frame; zero if none.
 	Prev message.Place
-	// Age is how long the message has waited at the sender.
-	Age     time.Duration
+	// Age is how long ago a frame with the message may first have left the sender.
+	Age time.Duration
+	// Again says that the message may have been delivered in a life of the sender's spool that is lost.
+	Again bool
+	// Close is set if the sender wants to end the message; Message is empty then. Else Message has passed
+	// message.ParseRecord.
+	Close   *Close
 	Message message.Message
+}
+
+// Close is what a sender says of a message that it wants to end, and why.
+type Close struct {
+	Name message.EndToEnd
+	// Sum is the message's content sum.
+	Sum    uint32
+	Reason message.Reason
 }
 
 // Decision is what Accept decided about one arrival.
 type Decision struct {
 	// Verdict is Undecided when Prev is not yet admitted here: offer the message again after Prev.
 	Verdict message.Verdict
+	// Reason is that of the Close that was obeyed, with message.Closed.
+	Reason message.Reason
+	// Young says, with message.Closed and message.Below, that the message is younger than the effective window: were it here
+	// under another number, the ledger would have said so.
+	Young bool
 	// Refusal is set with message.Refused. It wraps one of the refusals in errors.go.
 	Refusal error
 }
@@ -233,6 +284,9 @@ type QueueStats struct {
 	Acked      uint64
 	Settled    uint64
 	Accepted   uint64
+	// Buried counts, since the store was opened, the messages that became dead letters of this queue. They lie in a queue of
+	// their own.
+	Buried uint64
 	// Route is the name of the route the queue leaves by, empty for a queue with local consumers.
 	Route string
 }
@@ -248,6 +302,9 @@ type QueueOptions struct {
 	Route string
 	// Remember is how long the ledger keeps an id after it was stored, if no peer asks for longer. Default 24h.
 	Remember time.Duration
+	// ByIDs says that the ledger of ids carries the guarantee for what arrives here, because one message may come over two
+	// routes: no id is forgotten before its window has passed, and what is older than the ledger reaches back is refused.
+	ByIDs bool
 }
 
 // DefaultVisibilityTimeout is how long a lease runs when neither request nor queue says otherwise.
