@@ -79,6 +79,15 @@ func (x *Index) Add(k Key, row uint64) (ok bool) {
 	return true
 }
 
+// Fits tells that n more ids surely find room. Keys spread over the shards by chance, so it keeps a tenth in hand.
+func (x *Index) Fits(n int) bool {
+	room := len(x.shards) * (x.maxSlots * 7 / 8)
+	if len(x.shards) > 1 {
+		room -= room / 10
+	}
+	return x.held+n <= room
+}
+
 // Rows returns the rows that may hold k, newest first. The result takes the memory of buf, whose contents it overwrites.
 func (x *Index) Rows(k Key, buf []uint64) []uint64 {
 	rows := buf[:0]

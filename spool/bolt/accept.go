@@ -14,6 +14,11 @@ type arrival struct {
 	number uint64
 	prev   message.Place
 	lane   uint8
+	age    int64 // milliseconds
+	again  bool
+	name   message.EndToEnd
+	// close is why the sender wants to end the message; empty for a message that is shipped.
+	close message.Reason
 	staged
 	// refusal is what speaks against the message itself, should it be new.
 	refusal error
@@ -36,6 +41,7 @@ func (s *Store) BeginSession(ctx context.Context, peer string, session message.S
 // Accept implements spool.Incoming.
 func (s *Store) Accept(ctx context.Context, a spool.Arrivals) ([]spool.Decision, error) {
 	options, configured := s.options.Queues[a.Queue]
+	configured = configured && !spool.IsDead(a.Queue)
 	arrivals := make([]*arrival, len(a.Messages))
 	bytes := 0
 	if configured {
@@ -72,20 +78,20 @@ func (s *Store) Accept(ctx context.Context, a spool.Arrivals) ([]spool.Decision,
 
 // prepareArrival does all that needs no transaction.
 func (s *Store) prepareArrival(a *spool.Arrivals, in *spool.Arrival, options spool.QueueOptions) *arrival {
-	m := in.Message
-	m.Deliveries = 0 // they count the consumers of one queue, and this is another
-	return &arrival{
-		number:  in.Number,
-		prev:    in.Prev,
-		lane:    m.Priority,
-		refusal: options.Refusal(&m, s.options.Agent),
-		staged: staged{
-			key:    s.hasher.Key(a.Queue, m.EndToEnd()),
-			sum:    m.ContentSum(),
-			place:  message.Place{Stream: a.Stream, Number: in.Number},
-			record: message.AppendRecord(make([]byte, 0, len(m.Body)+256), &m),
-		},
+	shipped := &arrival{number: in.Number, prev: in.Prev, age: in.Age.Milliseconds(), again: in.Again}
+	if in.Close != nil {
+		shipped.name, shipped.sum, shipped.close = in.Close.Name, in.Close.Sum, in.Close.Reason
+	} else {
+		m := in.Message
+		m.Deliveries = 0 // they count the consumers of one queue, and this is another
+		shipped.name, shipped.sum, shipped.lane = m.EndToEnd(), m.ContentSum(), m.Priority
+		shipped.refusal = options.Refusal(&m, s.options.Agent)
+		shipped.record = message.AppendRecord(make([]byte, 0, len(m.Body)+256), &m)
+		shipped.promised = options.ByIDs
 	}
+	shipped.key = s.hasher.Key(a.Queue, shipped.name)
+	shipped.place = message.Place{Stream: a.Stream, Number: in.Number}
+	return shipped
 }
 
 // accept decides the arrivals in order; each sees what the ones before it did.
@@ -98,17 +104,32 @@ func (t *txn) accept(key frontierKey, arrivals []*arrival, decisions []spool.Dec
 
 func (t *txn) decide(q *queue, key frontierKey, a *arrival) spool.Decision {
 	c := dedupe.Case{
+		Close:        a.close != "",
+		Young:        a.age < t.reachOf(q.name),
+		Again:        a.again,
+		ByIDs:        q.options.ByIDs,
 		Number:       a.number,
 		Frontier:     t.frontier(key),
 		Prev:         a.prev,
 		PrevFrontier: t.frontier(frontierKey{a.prev.Stream, key.queue}),
 		Sum:          a.sum,
 	}
-	t.lookUp(&c, a)
+	closed := closedKey{key, a.number}
+	var reason message.Reason
+	if c.Number <= c.Frontier {
+		reason, c.Closed = t.wasClosed(closed)
+	}
+	t.lookUp(&c, q, a)
 	switch ruling := dedupe.Judge(c); ruling {
 	case dedupe.Admit:
 		if a.refusal != nil {
 			return spool.Refuse(a.refusal)
+		}
+		if a.promised {
+			if !t.promiseRoom() {
+				return spool.Refuse(t.errLedgerFull())
+			}
+			t.promises++
 		}
 		t.stage(q, a.lane, &a.staged)
 		t.advance(key, a.number)
@@ -123,25 +144,42 @@ func (t *txn) decide(q *queue, key frontierKey, a *arrival) spool.Decision {
 		return spool.Decision{Verdict: message.Duplicate}
 	case dedupe.Below:
 		q.counts.duplicates++
-		return spool.Decision{Verdict: message.Below}
+		return spool.Decision{Verdict: message.Below, Young: c.Young}
+	case dedupe.Closed:
+		return spool.Decision{Verdict: message.Closed, Reason: reason, Young: c.Young}
+	case dedupe.Shut:
+		t.advance(key, a.number)
+		t.closed[closed] = a.close
+		return spool.Decision{Verdict: message.Closed, Reason: a.close, Young: c.Young}
 	case dedupe.Early:
 		return spool.Decision{Verdict: message.Undecided}
 	case dedupe.Conflict:
 		return spool.Refuse(spool.ErrConflict)
+	case dedupe.Unsure:
+		return spool.Refuse(fmt.Errorf("%w: %s", spool.ErrInDoubt, t.tooOld(q, a)))
+	case dedupe.TooOld:
+		return spool.Refuse(fmt.Errorf("%w: %s", spool.ErrTooOld, t.tooOld(q, a)))
 	case dedupe.Fork:
-		return spool.Refuse(fmt.Errorf("number %d came before with other content, two spools number one stream: %w", a.number, spool.ErrConflict))
+		return spool.Refuse(fmt.Errorf("number %d came before with other content: %w", a.number, spool.ErrFork))
 	default:
 		panic("bolt: " + ruling.String() + " is no ruling")
 	}
 }
 
+// tooOld says for how long an arrival may have been shipped, and how far the ledger reaches back.
+func (t *txn) tooOld(q *queue, a *arrival) string {
+	return fmt.Sprintf("it may have come first %s ago, and every id is known for %s", duration(a.age), duration(t.reachOf(q.name)))
+}
+
 // lookUp enters what the ledger knows of the arrival, this commit's own messages included. An entry by place is looked for
 // only where the id leads: a fork in which the number came with another id is answered as a number without a row.
-func (t *txn) lookUp(c *dedupe.Case, a *arrival) {
+func (t *txn) lookUp(c *dedupe.Case, q *queue, a *arrival) {
 	if first := t.byKey[a.key]; first != nil {
 		c.ByKey = &dedupe.Entry{Key: first.key, Sum: first.sum, Place: first.place}
 	} else if e, ok := t.find(a.key); ok {
 		c.ByKey = &e
+	} else {
+		c.ByKey = t.findDead(q, a.name)
 	}
 	if c.ByKey != nil && c.ByKey.Place == a.place {
 		c.ByPlace = c.ByKey

@@ -96,10 +96,10 @@ func TestSpoolThatIsNotTheOneOfItsStamp(t *testing.T) {
 			}
 		}, "no spool of drawbridge"},
 		{"damaged stamp", func(t *testing.T, db, stamp string) { write(t, stamp, "drawbridge") }, "damaged"},
-		{"short id", func(t *testing.T, db, stamp string) { write(t, stamp, "drawbridge spool format 1 id abcd\n") }, "no spool id"},
+		{"short id", func(t *testing.T, db, stamp string) { write(t, stamp, "drawbridge spool format 2 id abcd\n") }, "no spool id"},
 		{"later format", func(t *testing.T, db, stamp string) {
-			write(t, stamp, "drawbridge spool format 2 id 00112233445566778899aabbccddeeff\n")
-		}, "names format 2"},
+			write(t, stamp, "drawbridge spool format 3 id 00112233445566778899aabbccddeeff\n")
+		}, "names format 3"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

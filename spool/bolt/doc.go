@@ -15,16 +15,19 @@
 //	meta                      format, spool (id), secret (of the hash of ids), epochs (the last 64, newest first),
 //	                          time (spool time and wall clock of the last commit), note/KEY (SetMeta),
 //	                          window/PEER/QUEUE (for how long the peer has asked to remember),
-//	                          jump (of spool time at a start, not accepted), gone (spool time of the last row forgotten)
-//	queues
+//	                          jump (of spool time at a start, not accepted), gone and gone-promised (spool time of the last row
+//	                          forgotten), promise/QUEUE (since when ids carry the guarantee there, in spool time)
+//	queues                    (each with another, QUEUE.dead, of its dead letters)
 //	└─ QUEUE                  counters: next sequence, bytes, live messages of each lane
 //	   ├─ streams             lane, epoch counter      → stream id
 //	   ├─ groups
 //	   │  └─ lane, first      b → ONE blob: head {version, lane, epoch counter, first sequence, spool time, count, CRC},
 //	   │                          end of each record, records
 //	   ├─ state               lane, first sequence     → settled bitmap, leases {index, deliveries, deadline, nonce}, CRC
-//	   └─ marks               lane, route              → the segments of the lane that were shipped on the route
-//	frontiers                 stream id, queue         → highest admitted number, spool time of its last rise
+//	   └─ marks               lane, route              → the segments of the lane that were shipped on the route, and since when
+//	frontiers                 stream id, queue         → highest number admitted or closed, spool time of its last rise
+//	closed                    stream id, queue, number → why it was closed
+//	promised                  like ledger, for queues that go by ids: nothing in it is forgotten for want of room
 //	ledger                    row number               → a row of package dedupe, of up to 64 ids that one commit stored
 //
 // A group is the messages that one commit puts into one lane of one queue. Its sequences are consecutive, its blob is
@@ -50,6 +53,6 @@
 //
 // # Limits
 //
-// Delays, dead letters, expiry, quotas and at-most-once are not built yet. The fork of a stream is noticed where the same id
+// Delays, expiry, quotas and at-most-once are not built yet. The fork of a stream is noticed where the same id
 // came under the same number with other content.
 package bolt

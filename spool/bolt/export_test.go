@@ -26,10 +26,10 @@ func LoadedGroups(s *Store, queue string) (n int, err error) {
 	})
 }
 
-// Remembered is how many rows and bytes the ledger's index has.
+// Remembered is how many ids and bytes the open ledger's index has.
 func Remembered(s *Store) (ids int, bytes int, err error) {
 	return ids, bytes, s.commit(context.Background(), 0, func(t *txn) error {
-		ids, bytes = t.mem.ledger.index.Len(), t.mem.ledger.index.Bytes()
+		ids, bytes = t.mem.open.index.Len(), t.mem.open.index.Bytes()
 		return nil
 	})
 }

@@ -24,14 +24,13 @@ const (
 // prune removes rows that are past the window. It returns what they say of messages that are still in their queues, which
 // goes into this commit's rows: an id is known as long as its message is here. So a message that waits for ever costs one
 // entry a window, and the rows stay in the order of their age.
-func (t *txn) prune() (kept []dedupe.Entry, err error) {
-	l := t.mem.ledger
+func (t *txn) prune(l *ledger) (kept []dedupe.Entry, err error) {
 	if t.mem.jump > 0 || l.oldestAt == 0 || t.now-l.oldestAt <= l.window {
 		return nil, nil
 	}
 	rows := 0
 	var failed error
-	err = l.forget(t.tx.Bucket(bucketLedger), func(_ uint64, row dedupe.Row) bool {
+	err = l.forget(t.tx.Bucket(l.bucket), func(_ uint64, row dedupe.Row) bool {
 		if rows == pruneRows || len(kept) >= carryIDs || t.now-row.At <= l.window {
 			return false
 		}
@@ -103,10 +102,9 @@ func (t *txn) livingIn(q *queue, lane uint8, row dedupe.Row, live []dedupe.Entry
 }
 
 // forgetShare makes room by forgetting the oldest rows before their time, those of messages that are still here included.
-func (t *txn) forgetShare() error {
-	l := t.mem.ledger
+func (t *txn) forgetShare(l *ledger) error {
 	through, before := l.oldest+(l.next-l.oldest)/forgetShare, l.ids
-	err := l.forget(t.tx.Bucket(bucketLedger), func(number uint64, _ dedupe.Row) bool { return number <= through })
+	err := l.forget(t.tx.Bucket(l.bucket), func(number uint64, _ dedupe.Row) bool { return number <= through })
 	l.early += before - l.ids
 	return err
 }
@@ -152,8 +150,7 @@ func reach(window, gone, now int64) int64 {
 }
 
 // tellReach logs when the ledger begins to reach back less than its window, and when it does again.
-func (t *txn) tellReach() {
-	l := t.mem.ledger
+func (t *txn) tellReach(l *ledger) {
 	back := l.reach(t.now)
 	switch short := back < l.window; {
 	case short && !l.short:

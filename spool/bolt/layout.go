@@ -10,7 +10,7 @@ import (
 )
 
 // formatVersion is the version of the whole layout, in the stamp and in the bucket meta.
-const formatVersion = 1
+const formatVersion = 2
 
 const (
 	// notePrefix stands before the keys of SetMeta.
@@ -26,8 +26,10 @@ var (
 	bucketMeta      = []byte("meta")
 	bucketQueues    = []byte("queues")
 	bucketFrontiers = []byte("frontiers")
+	bucketClosed    = []byte("closed")
 	bucketLedger    = []byte("ledger")
-	topBuckets      = [][]byte{bucketMeta, bucketQueues, bucketFrontiers, bucketLedger}
+	bucketPromised  = []byte("promised")
+	topBuckets      = [][]byte{bucketMeta, bucketQueues, bucketFrontiers, bucketClosed, bucketLedger, bucketPromised}
 
 	keyFormat = []byte("format")
 	keySpool  = []byte("spool")
@@ -36,6 +38,8 @@ var (
 	keyTime   = []byte("time")
 	keyJump   = []byte("jump")
 	keyGone   = []byte("gone")
+	// keyPromisedGone is to the promised rows what keyGone is to the others.
+	keyPromisedGone = []byte("gone-promised")
 )
 
 // Buckets and the one key of a queue, and the one key of a group.

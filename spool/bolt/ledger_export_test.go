@@ -69,7 +69,7 @@ func Forget(s *Store, rows int) (took time.Duration, ids uint64, err error) {
 	for left := rows; left > 0 && err == nil; left -= pruneRows {
 		err = s.commit(context.Background(), 0, func(t *txn) error {
 			began := time.Now()
-			l := t.mem.ledger
+			l := t.mem.open
 			defer func() { took += time.Since(began) }()
 			through := l.oldest + uint64(min(left, pruneRows)) - 1
 			t.changed = true
@@ -92,7 +92,7 @@ func RememberCost(s *Store, group, groups int) (perID time.Duration, err error) 
 				}
 			}
 			began := time.Now()
-			err := t.remember(entries)
+			err := t.remember(t.mem.open, entries)
 			took += time.Since(began)
 			t.changed = true
 			return err

@@ -14,9 +14,10 @@ type mark struct {
 	segments []segment
 }
 
-// segment is the numbers above after, up to and including through.
+// segment is the numbers above after, up to and including through. They may be shipped since at, in spool time.
 type segment struct {
 	after, through uint64
+	at             int64
 }
 
 // marks are those of one queue. They are never changed in place: readers of a snapshot share them.
@@ -66,25 +67,39 @@ func (ms marks) owner(lane uint8, n uint64) string {
 	return ""
 }
 
+// since returns since when number n may be shipped on the route of m, which owns it, in spool time; 0 if it may not yet.
+func (m *mark) since(n uint64) int64 {
+	if m != nil {
+		for _, s := range m.segments {
+			if s.after < n && n <= s.through {
+				return s.at
+			}
+		}
+	}
+	return 0
+}
+
 // raise returns the marks with that of route at through, which is above its present one, and the segment that is new in it.
-func (ms marks) raise(lane uint8, route string, through uint64) (marks, segment) {
+// The segments of what is below live, the lowest number that the lane still holds, are forgotten: nobody asks for them.
+func (ms marks) raise(lane uint8, route string, through uint64, now int64, live uint64) (marks, segment) {
 	raised := slices.Clone(ms)
 	m := raised.find(lane, route)
 	if m == nil {
 		raised = append(raised, mark{lane: lane, route: route})
 		m = &raised[len(raised)-1]
 	}
-	added := segment{after: max(ms.highest(lane), ms.through(lane, route)), through: through}
+	added := segment{after: max(ms.highest(lane), ms.through(lane, route)), through: through, at: now}
 	if added.after >= through {
 		// All of it fell under another route's mark before. An empty segment makes the mark what was asked for.
 		added.after = through
 	}
-	m.segments = slices.Clone(m.segments)
-	if n := len(m.segments); n > 0 && m.segments[n-1].through == added.after {
-		m.segments[n-1].through = through
-	} else {
-		m.segments = append(m.segments, added)
+	kept := make([]segment, 0, len(m.segments)+1)
+	for _, s := range m.segments {
+		if s.through >= live {
+			kept = append(kept, s)
+		}
 	}
+	m.segments = append(kept, added)
 	return raised, added
 }
 
@@ -92,6 +107,7 @@ func (m *mark) append(b []byte) []byte {
 	for _, s := range m.segments {
 		b = pack.AppendUint64(b, s.after)
 		b = pack.AppendUint64(b, s.through)
+		b = pack.AppendUint64(b, uint64(s.at))
 	}
 	return b
 }
@@ -100,7 +116,7 @@ func parseMark(lane uint8, route string, b []byte) (mark, error) {
 	m := mark{lane: lane, route: route}
 	r := pack.NewReader(b)
 	for len(r.Rest()) > 0 {
-		m.segments = append(m.segments, segment{after: r.Uint64(), through: r.Uint64()})
+		m.segments = append(m.segments, segment{after: r.Uint64(), through: r.Uint64(), at: int64(r.Uint64())})
 	}
 	if len(m.segments) == 0 {
 		r.Fail(pack.ErrTruncated)

@@ -25,8 +25,11 @@ type memory struct {
 	due       due
 	sessions  map[string]message.SessionID
 	frontiers *frontiers
-	ledger    *ledger
-	jump      int64 // of spool time, not accepted yet
+	open      *ledger
+	promised  *ledger
+	windows   map[string]int64 // what peers have announced, by windowKey
+	since     map[string]int64 // since when ids carry the guarantee for a queue, in spool time
+	jump      int64            // of spool time, not accepted yet
 }
 
 // load begins a new epoch in the file and reads the memory from it. The epoch is durable before load returns, and so before
@@ -75,7 +78,7 @@ func (s *Store) read(tx *bbolt.Tx, id message.SpoolID) (*memory, error) {
 	if m.frontiers, err = readFrontiers(tx.Bucket(bucketFrontiers)); err != nil {
 		return nil, err
 	}
-	if m.ledger, err = s.readLedger(tx.Bucket(bucketLedger), meta); err != nil {
+	if err := s.readLedgers(tx, m); err != nil {
 		return nil, err
 	}
 	if err := s.readQueues(tx, m); err != nil {
@@ -105,7 +108,7 @@ func beginEpoch(meta *bbolt.Bucket, id message.SpoolID) (spool.Identity, error) 
 // readQueues makes the buckets of configured queues that are new, and reads every queue of the file.
 func (s *Store) readQueues(tx *bbolt.Tx, m *memory) error {
 	all := tx.Bucket(bucketQueues)
-	for name := range s.options.Queues {
+	for _, name := range s.queuesNeeded(all) {
 		if err := makeQueue(all, name); err != nil {
 			return fmt.Errorf("make queue %q: %w", name, err)
 		}
@@ -124,6 +127,19 @@ func (s *Store) readQueues(tx *bbolt.Tx, m *memory) error {
 		m.position[name] = i
 	}
 	return err
+}
+
+// queuesNeeded lists the configured queues, and the dead letters of those that are in the file only: a route may still have to
+// bury what it has shipped of them.
+func (s *Store) queuesNeeded(all *bbolt.Bucket) []string {
+	names := slices.Collect(maps.Keys(s.options.Queues))
+	c := all.Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		if name := string(k); !spool.IsDead(name) {
+			names = append(names, message.DeadQueue(name))
+		}
+	}
+	return names
 }
 
 func makeQueue(all *bbolt.Bucket, name string) error {

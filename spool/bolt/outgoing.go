@@ -3,6 +3,7 @@ package bolt
 import (
 	"context"
 	"fmt"
+	"time"
 
 	bbolt "go.etcd.io/bbolt"
 
@@ -59,6 +60,7 @@ func (s *Store) Held(ctx context.Context, route spool.Route, lane uint8, after u
 			return err
 		}
 		streams := streamsOf{b: b, lane: lane}
+		mark, now := v.marks.find(lane, route.Name), s.clock.now()
 		for id, err := range groupsFrom(b.groups, lane, after+1) {
 			if err != nil {
 				return err
@@ -82,7 +84,11 @@ func (s *Store) Held(ctx context.Context, route spool.Route, lane uint8, after u
 				if len(held) == max {
 					return nil
 				}
-				held = append(held, spool.Held{Place: message.Place{Stream: stream, Number: n}, Bytes: bl.size(i)})
+				held = append(held, spool.Held{
+					Place: message.Place{Stream: stream, Number: n},
+					Bytes: bl.size(i),
+					Age:   shippable(mark.since(n), bl.at, now),
+				})
 			}
 		}
 		return nil
@@ -91,6 +97,14 @@ func (s *Store) Held(ctx context.Context, route spool.Route, lane uint8, after u
 		return nil, fmt.Errorf("list what route %q holds of queue %q: %w", route.Name, route.Queue, err)
 	}
 	return held, nil
+}
+
+// shippable is for how long a message that came at cameAt may have been shipped, if its mark stands since marked.
+func shippable(marked, cameAt, now int64) time.Duration {
+	if marked == 0 {
+		return 0
+	}
+	return duration(max(0, now-max(marked, cameAt)))
 }
 
 // Fetch implements spool.Outgoing.
@@ -104,7 +118,7 @@ func (s *Store) Fetch(ctx context.Context, route spool.Route, lane uint8, number
 		if err != nil {
 			return err
 		}
-		records, err = s.fetch(b, route.Queue, lane, numbers)
+		records, err = s.fetch(b, route, lane, numbers)
 		return err
 	})
 	if err != nil {
@@ -113,7 +127,8 @@ func (s *Store) Fetch(ctx context.Context, route spool.Route, lane uint8, number
 	return records, nil
 }
 
-func (s *Store) fetch(b *buckets, queue string, lane uint8, numbers []uint64) ([]spool.Record, error) {
+func (s *Store) fetch(b *buckets, route spool.Route, lane uint8, numbers []uint64) ([]spool.Record, error) {
+	mark := s.view.Load().queue(route.Queue).marks.find(lane, route.Name)
 	records := make([]spool.Record, 0, len(numbers))
 	streams := streamsOf{b: b, lane: lane}
 	now, bytes := s.clock.now(), 0
@@ -122,7 +137,7 @@ func (s *Store) fetch(b *buckets, queue string, lane uint8, numbers []uint64) ([
 	for _, n := range numbers {
 		if _, in := bl.index(n); g == nil || !in {
 			var err error
-			if g, bl, err = s.groupAt(b, queue, lane, n); err != nil {
+			if g, bl, err = s.groupAt(b, route.Queue, lane, n); err != nil {
 				return nil, err
 			}
 		}
@@ -136,14 +151,14 @@ func (s *Store) fetch(b *buckets, queue string, lane uint8, numbers []uint64) ([
 		}
 		r := bl.record(i)
 		if len(r) == 0 {
-			s.damage.report(queue, n, pack.ErrTruncated)
+			s.damage.report(route.Queue, n, pack.ErrTruncated)
 			continue
 		}
 		bytes += len(r)
 		records = append(records, spool.Record{
 			Place: message.Place{Stream: stream, Number: n},
 			Bytes: r,
-			Age:   duration(max(0, now-bl.at)),
+			Age:   shippable(mark.since(n), bl.at, now),
 		})
 	}
 	// What was found lies in the file's mapping, which is only there as long as the transaction. One block takes it all.
@@ -215,7 +230,11 @@ func (t *txn) mark(q *queue, route string, lane uint8, through uint64) error {
 	if through <= q.marks.through(lane, route) {
 		return nil
 	}
-	raised, added := q.marks.raise(lane, route, through)
+	live := q.next
+	if h := q.lanes[lane].head; h.ok {
+		live = h.first
+	}
+	raised, added := q.marks.raise(lane, route, through, t.now, live)
 	q.marks = raised
 	t.changed = true
 	b, err := t.open(q)

@@ -17,6 +17,8 @@ type staged struct {
 	sum    uint32
 	place  message.Place // under which it came; zero for a local put
 	record []byte
+	// promised says that its id goes into the promised ledger.
+	promised bool
 	// sequence is given when the group is complete.
 	sequence uint64
 }
@@ -32,12 +34,20 @@ func (t *txn) stage(q *queue, lane uint8, m *staged) {
 	t.changed = true
 	t.ready[q.name] = struct{}{}
 	t.byKey[m.key] = m
-	i := slices.IndexFunc(t.staging, func(s *staging) bool { return s.queue == q })
-	if i < 0 {
-		i = len(t.staging)
-		t.staging = append(t.staging, &staging{queue: q})
+	s := t.stagingOf(q)
+	if s == nil {
+		s = &staging{queue: q}
+		t.staging = append(t.staging, s)
 	}
-	t.staging[i].lanes[lane] = append(t.staging[i].lanes[lane], m)
+	s.lanes[lane] = append(s.lanes[lane], m)
+}
+
+// stagingOf returns what this commit stores in q, nil if it is nothing.
+func (t *txn) stagingOf(q *queue) *staging {
+	if i := slices.IndexFunc(t.staging, func(s *staging) bool { return s.queue == q }); i >= 0 {
+		return t.staging[i]
+	}
+	return nil
 }
 
 // writeGroups gives the staged messages their sequences, lane by lane so that those of a group are consecutive, and writes
@@ -111,6 +121,7 @@ type put struct {
 	queue  string
 	lane   uint8
 	minted bool
+	name   message.EndToEnd
 	staged
 	// first is the copy in the same commit that this one repeats.
 	first *staged
@@ -169,6 +180,7 @@ func (s *Store) preparePut(p *spool.Put, now time.Time) (*put, string, error) {
 		queue:  p.Queue,
 		lane:   p.Priority,
 		minted: p.ID == "",
+		name:   m.EndToEnd(),
 		staged: staged{
 			key:    s.hasher.Key(p.Queue, m.EndToEnd()),
 			sum:    m.ContentSum(),
@@ -183,12 +195,14 @@ func (t *txn) put(item *put, result *spool.PutResult) {
 	if !item.minted {
 		if first := t.byKey[item.key]; first != nil {
 			item.first = first
-			q.repeated(first.sum == item.sum, result)
+			q.repeated(spool.Duplicate, first.sum == item.sum, result)
 			return
 		}
-		if e, ok := t.find(item.key); ok {
-			result.Sequence = e.Sequence
-			q.repeated(e.Sum == item.sum, result)
+		if e, status := t.sighted(q, item.key, item.name); status != 0 {
+			if result.Sequence = e.Sequence; e.Sequence == 0 {
+				item.first = t.byKey[e.Key] // it dies in this very commit
+			}
+			q.repeated(status, e.Sum == item.sum, result)
 			return
 		}
 	}
@@ -197,12 +211,45 @@ func (t *txn) put(item *put, result *spool.PutResult) {
 	result.Status = spool.Stored
 }
 
+// sighted tells whether the id of a put is known, and as what: a copy among the dead letters is the one to tell of.
+func (t *txn) sighted(q *queue, key dedupe.Key, name message.EndToEnd) (dedupe.Entry, spool.PutStatus) {
+	if dead := t.findDead(q, name); dead != nil {
+		return *dead, spool.DuplicateDead
+	}
+	if e, ok := t.find(key); ok {
+		return e, spool.Duplicate
+	}
+	return dedupe.Entry{}, 0
+}
+
 // repeated answers a put whose id is known.
-func (q *queue) repeated(same bool, result *spool.PutResult) {
+func (q *queue) repeated(status spool.PutStatus, same bool, result *spool.PutResult) {
 	if same {
 		q.counts.duplicates++
-		result.Status = spool.Duplicate
+		result.Status = status
 		return
 	}
 	result.Status, result.Err = spool.Conflict, spool.ErrConflict
+}
+
+// Seen implements spool.Local. The committer looks, because it alone may use the ledger's index.
+func (s *Store) Seen(ctx context.Context, queue, id string, sum uint32) (result spool.PutResult, err error) {
+	if err := s.known(queue); err != nil {
+		return result, err
+	}
+	name := message.EndToEnd{Origin: s.options.Agent, ID: id}
+	key := s.hasher.Key(queue, name)
+	var seen spool.PutResult // the committer's own: the caller may have gone
+	err = s.commit(ctx, 0, func(t *txn) error {
+		e, status := t.sighted(t.mem.queues[queue], key, name)
+		if status != 0 && e.Sum != sum {
+			status, seen.Err = spool.Conflict, spool.ErrConflict
+		}
+		seen.ID, seen.Status, seen.Sequence = id, status, e.Sequence
+		return nil
+	})
+	if err != nil {
+		return result, fmt.Errorf("look for id %q in queue %q: %w", id, queue, err)
+	}
+	return seen, nil
 }

@@ -46,9 +46,15 @@ func (s *Store) publish() {
 		frontiers: m.frontiers,
 		position:  m.position,
 		queues:    make([]queueView, len(m.names)),
-		ledger:    m.ledger.stats(),
-		gone:      m.ledger.gone,
+		ledger:    m.open.stats(),
+		gone:      m.open.gone,
 	}
+	promised := m.promised.stats()
+	v.ledger.IDs += promised.IDs
+	v.ledger.MemoryBytes += promised.MemoryBytes
+	v.ledger.DiskBytes += promised.DiskBytes
+	v.ledger.ForgottenEarly += promised.ForgottenEarly
+	v.ledger.PromisedIDs = promised.IDs
 	v.ledger.Jump = duration(m.jump)
 	for i, name := range m.names {
 		m.queues[name].look(&v.queues[i])
@@ -74,6 +80,7 @@ func (q *queue) look(v *queueView) {
 		Acked:      q.counts.acked,
 		Settled:    q.counts.settled,
 		Accepted:   q.counts.accepted,
+		Buried:     q.counts.buried,
 		Route:      q.options.Route,
 	}
 }
@@ -82,12 +89,16 @@ func (q *queue) look(v *queueView) {
 func (s *Store) Stats() []spool.QueueStats {
 	v := s.view.Load()
 	now := s.clock.now()
-	stats := make([]spool.QueueStats, len(v.queues))
+	stats := make([]spool.QueueStats, 0, len(v.queues))
 	for i := range v.queues {
-		stats[i] = v.queues[i].stats
-		if at := v.queues[i].oldest; at != 0 {
-			stats[i].OldestAge = duration(max(0, now-at))
+		st := v.queues[i].stats
+		if spool.IsDead(st.Name) && st.Messages == 0 {
+			continue
 		}
+		if at := v.queues[i].oldest; at != 0 {
+			st.OldestAge = duration(max(0, now-at))
+		}
+		stats = append(stats, st)
 	}
 	return stats
 }

@@ -30,8 +30,9 @@ type txn struct {
 	frontiers map[frontierKey]uint64
 	ready     map[string]struct{}
 
-	lastRow uint64 // of the ledger, 0 for none: they are counted from 1
-	last    dedupe.Row
+	openRows, promisedRows rowsOf
+	closed                 map[closedKey]message.Reason
+	promises               int // ids of this commit that go into the promised ledger
 }
 
 // buckets are a queue's, opened for this transaction.
@@ -51,14 +52,17 @@ type dirtied struct {
 
 func (s *Store) newTxn(tx *bbolt.Tx) *txn {
 	return &txn{
-		store:     s,
-		mem:       s.memory,
-		tx:        tx,
-		now:       s.clock.now(),
-		opened:    make(map[*queue]*buckets),
-		byKey:     make(map[dedupe.Key]*staged),
-		frontiers: make(map[frontierKey]uint64),
-		ready:     make(map[string]struct{}),
+		store:        s,
+		mem:          s.memory,
+		tx:           tx,
+		now:          s.clock.now(),
+		opened:       make(map[*queue]*buckets),
+		byKey:        make(map[dedupe.Key]*staged),
+		frontiers:    make(map[frontierKey]uint64),
+		ready:        make(map[string]struct{}),
+		openRows:     rowsOf{ledger: s.memory.open},
+		promisedRows: rowsOf{ledger: s.memory.promised},
+		closed:       make(map[closedKey]message.Reason),
 	}
 }
 
@@ -233,7 +237,7 @@ func (t *txn) finish() error {
 		return nil
 	}
 	steps := []func() error{
-		t.writeGroups, t.writeState, t.writeCounters, t.writeFrontiers, t.writeLedger, t.writeTime,
+		t.writeGroups, t.writeState, t.writeCounters, t.writeFrontiers, t.writeClosed, t.writeLedger, t.writeTime,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
