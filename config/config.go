@@ -28,7 +28,9 @@ type Config struct {
 	LedgerMemoryBytes int
 	// LedgerMaxBytes bounds what of the spool's file remembers ids. Default 1 GiB.
 	LedgerMaxBytes uint64
-	Log            Log
+	// MemoryLimitBytes is what the process tries not to exceed, by collecting garbage more often. 0: no limit.
+	MemoryLimitBytes uint64
+	Log              Log
 	// ShutdownGrace is how long frames in flight may still be answered after SIGTERM. Default 30s.
 	ShutdownGrace time.Duration
 }
@@ -75,6 +77,8 @@ type Log struct {
 	Level string
 	// Format is text or json. Default text.
 	Format string
+	// Levels holds the levels of single parts, by the names of LogParts. A part that is not there has Level.
+	Levels map[string]string
 }
 
 // QueueNames returns the names of all queues, sorted.

@@ -143,7 +143,7 @@ func TestProblemsReadWellInATerminal(t *testing.T) {
 drawbridge.yaml:5:1: a tab in the indentation, YAML indents with spaces
      5 |  format: x
        | ^
-drawbridge.yaml:6:8: log."ümläüt": unknown key, allowed here: level, format
+drawbridge.yaml:6:8: log."ümläüt": unknown key, allowed here: level, format, levels
      6 | log: { ümläüt: 1, format: yaml }
        |        ^
 drawbridge.yaml:6:27: log.format: "yaml" is not allowed, want one of: text, json

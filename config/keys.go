@@ -16,8 +16,8 @@ type keys struct {
 var (
 	rootKeys = keys{
 		under:   "the top level",
-		known:   []string{"agent", "data_dir", "listen", "defaults", "queues", "links", "ledger_memory", "ledger_max_bytes", "log", "shutdown_grace"},
-		later:   []string{"include", "epoch_retention", "memory_limit"},
+		known:   []string{"agent", "data_dir", "listen", "defaults", "queues", "links", "ledger_memory", "ledger_max_bytes", "memory_limit", "log", "shutdown_grace"},
+		later:   []string{"include", "epoch_retention"},
 		example: "agent: fra-1",
 	}
 	listenKeys = keys{
@@ -53,8 +53,14 @@ var (
 	}
 	logKeys = keys{
 		under:   "log",
-		known:   []string{"level", "format"},
+		known:   []string{"level", "format", "levels"},
 		example: "level: info",
+	}
+	// levelKeys are the parts that are named by loggers; home leaves them out, because link is more often another key.
+	levelKeys = keys{
+		under:   "log.levels",
+		known:   []string{"agent", "api", "link", "spool"},
+		example: "link: debug",
 	}
 )
 

@@ -7,15 +7,15 @@ func TestWrongKeysAndValuesAreTold(t *testing.T) {
 	requireProblems(t, []badFile{
 		{"unknown key", `agent: a
 queus: {}`, []string{
-			`2:1 queus: unknown key, allowed here: agent, data_dir, listen, defaults, queues, links, ledger_memory, ledger_max_bytes, log, shutdown_grace -> queues`,
+			`2:1 queus: unknown key, allowed here: agent, data_dir, listen, defaults, queues, links, ledger_memory, ledger_max_bytes, memory_limit, log, shutdown_grace -> queues`,
 		}},
 		{"unknown key, nothing near", `agent: a
 log: {colour: blue}`, []string{
-			`2:7 log.colour: unknown key, allowed here: level, format`,
+			`2:7 log.colour: unknown key, allowed here: level, format, levels`,
 		}},
 		{"key in the wrong place", `agent: a
 log: {retry_for: 3s}`, []string{
-			`2:7 log.retry_for: unknown key here, it belongs under links.NAME.send; allowed here: level, format`,
+			`2:7 log.retry_for: unknown key here, it belongs under links.NAME.send; allowed here: level, format, levels`,
 		}},
 		{"key given twice", `agent: a
 queues: {orders: {}, refunds: {}, orders: {}}

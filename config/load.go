@@ -95,6 +95,7 @@ func (r *reader) config() *Config {
 	}
 	r.ledgerMemory(f["ledger_memory"], &c.LedgerMemoryBytes)
 	r.size(f["ledger_max_bytes"], &c.LedgerMaxBytes, leastLedgerDisk, 1<<40)
+	r.memoryLimit(f["memory_limit"], c)
 	r.log(f["log"], &c.Log)
 	r.duration(f["shutdown_grace"], &c.ShutdownGrace, 0, time.Hour)
 
@@ -152,10 +153,4 @@ func (r *reader) ledgerMemory(n node, into *int) {
 	bytes := uint64(*into)
 	r.size(n, &bytes, 1<<20, min(1<<40, math.MaxInt))
 	*into = int(bytes)
-}
-
-func (r *reader) log(n node, into *Log) {
-	f := r.fields(n, logKeys)
-	r.word(f["level"], &into.Level, "trace", "debug", "info", "warn", "error")
-	r.word(f["format"], &into.Format, "text", "json")
 }

@@ -68,9 +68,15 @@ queues:
 # ledger_memory: 64MiB
 # ledger_max_bytes: 1GiB
 
+# What the whole process tries not to exceed, by collecting garbage more often. Default: no limit. GOMEMLIMIT in the
+# environment goes before it.
+# memory_limit: 256MiB
+
 # log:
 #   level: info     # trace, debug, info, warn, error
 #   format: text    # text, json
+#   # Levels of single parts: agent, api, link, spool. "drawbridge log" changes them while the agent runs.
+#   levels: { link: debug, spool: warn }
 
 # How long SIGTERM lets messages on the way be answered.
 # shutdown_grace: 30s
