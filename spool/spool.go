@@ -170,6 +170,9 @@ type Outgoing interface {
 	Mark(ctx context.Context, route Route, lane uint8, through uint64) error
 	// MarkOf returns the durable shipped mark of the lane, 0 if none.
 	MarkOf(route Route, lane uint8) uint64
+	// LowestHeld returns a number that is not above any that the lane of a queue holds, on whatever route, as of the last
+	// commit; what was held below it has ended, durably. With nothing held it is above all numbers given so far.
+	LowestHeld(queue string, lane uint8) uint64
 	// BuryRoute ends messages of route as dead letters after the far side's answer: in one commit each leaves the queue and
 	// enters the queue of its dead letters. Numbers that SettleRoute would ignore are ignored. A record that cannot be read
 	// stays where it is, and its error wraps message.ErrCorrupt; the others are buried all the same.

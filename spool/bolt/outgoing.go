@@ -36,6 +36,15 @@ func (s *Store) MarkOf(route spool.Route, lane uint8) uint64 {
 	return v.marks.through(lane, route.Name)
 }
 
+// LowestHeld implements spool.Outgoing.
+func (s *Store) LowestHeld(queue string, lane uint8) uint64 {
+	v := s.view.Load().queue(queue)
+	if v == nil || lane >= lanes {
+		return 0
+	}
+	return v.lowest[lane]
+}
+
 // owned tells whether message n of a lane is the route's to ship: it was shipped there, or nowhere and the queue leaves by
 // this route.
 func (v *queueView) owned(route spool.Route, lane uint8, n uint64) bool {

@@ -19,6 +19,7 @@ type queueView struct {
 	stats  spool.QueueStats
 	counts counts
 	live   [lanes]uint64
+	lowest [lanes]uint64 // first sequence of the oldest group, or the next one to be given
 	marks  marks
 	// oldest is when the oldest live message came, in spool time; 0 if there is none.
 	oldest int64
@@ -65,8 +66,12 @@ func (s *Store) publish() {
 func (q *queue) look(v *queueView) {
 	v.counts, v.live, v.marks = q.counts, q.live, q.marks
 	for i := range q.lanes {
-		if h := q.lanes[i].head; h.ok && (v.oldest == 0 || h.at < v.oldest) {
-			v.oldest = h.at
+		v.lowest[i] = q.next
+		if h := q.lanes[i].head; h.ok {
+			v.lowest[i] = h.first
+			if v.oldest == 0 || h.at < v.oldest {
+				v.oldest = h.at
+			}
 		}
 	}
 	v.stats = spool.QueueStats{
