@@ -31,6 +31,8 @@ type Host struct {
 	Now func() time.Time
 	// Version is told by the API.
 	Version string
+	// LogLevels are those of the log that New is given; nil where they are fixed.
+	LogLevels localapi.LogLevels
 }
 
 // Agent is one running agent. Make it with New, run it once with Run.
@@ -76,7 +78,10 @@ func New(cfg *config.Config, log hclog.Logger, host Host) (_ *Agent, err error) 
 		Queue:   func(name string) (spool.QueueOptions, bool) { q, ok := cfg.Queues[name]; return q, ok },
 		Links:   a.Links,
 		Health:  a.Health,
-		Log:     a.log.Named("api"),
+		// A client that neither sends nor reads must not hold the agent longer than its grace; 0 would be the default.
+		Grace:     max(time.Nanosecond, min(localapi.DefaultGrace, cfg.ShutdownGrace)),
+		Log:       a.log.Named("api"),
+		LogLevels: host.LogLevels,
 	})
 	if cfg.Listen.API != "" {
 		if a.socket, err = localapi.Listen(cfg.Listen.API); err != nil {

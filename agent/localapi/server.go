@@ -26,7 +26,7 @@ type Store interface {
 	AcceptTime(ctx context.Context) error
 }
 
-// Options say what a Server shows. All fields are needed but Grace.
+// Options say what a Server shows. All fields are needed but Grace and LogLevels.
 type Options struct {
 	// Agent and Version name who answers.
 	Agent, Version string
@@ -38,6 +38,8 @@ type Options struct {
 	// Grace is how long requests in progress may take once the server is told to stop; 0 means DefaultGrace.
 	Grace time.Duration
 	Log   hclog.Logger
+	// LogLevels are those of the agent's log; nil where they are fixed.
+	LogLevels LogLevels
 }
 
 // DefaultGrace is enough for any commit in progress; only a client that neither sends nor reads needs longer.
@@ -85,6 +87,8 @@ func New(store Store, opts Options) *Server {
 		"GET /v1/links":                        s.links,
 		"GET /v1/links/{link}":                 s.link,
 		"GET /v1/info":                         s.info,
+		"GET /v1/log":                          s.log,
+		"PUT /v1/log":                          s.setLog,
 		"GET /livez":                           s.livez,
 		"GET /readyz":                          s.readyz,
 		"GET /health":                          s.health,

@@ -44,7 +44,7 @@ Exit codes: 0 ok, 1 failed, 2 usage, 3 nothing there, 4 refused, 5 outcome unkno
 		runCommand(g), demoCommand(g),
 		initCommand(g), identityCommand(g), configCommand(g),
 		putCommand(g), takeCommand(g), ackCommand(g), peekCommand(g),
-		queuesCommand(g), linksCommand(g), healthCommand(g), clockCommand(g), versionCommand(g),
+		queuesCommand(g), linksCommand(g), healthCommand(g), logCommand(g), clockCommand(g), versionCommand(g),
 	)
 	return root
 }

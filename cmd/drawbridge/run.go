@@ -1,12 +1,13 @@
 package main
 
 import (
+	"context"
 	"os"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"drawbridge/agent"
+	"drawbridge/agent/logging"
 	"drawbridge/config"
 )
 
@@ -15,7 +16,10 @@ func runCommand(g *globals) *cobra.Command {
 		Use:   "run",
 		Short: "Run the agent until it is told to stop",
 		Long: `run is the agent. SIGTERM or SIGINT stops it: it takes no new work, lets what is in flight be
-answered and closes its spool last. A second signal ends it at once, which loses nothing either.`,
+answered and closes its spool last. A second signal ends it at once, which loses nothing either.
+
+As a service of systemd (Type=notify) it says when it takes messages, how it is, and that
+its spool still answers (WatchdogSec=).`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := g.loadConfig()
@@ -27,19 +31,35 @@ answered and closes its spool last. A second signal ends it at once, which loses
 				return err
 			}
 			log := newLog(cfg.Log, g)
-			a, err := agent.New(cfg, log, agent.Host{Version: version()})
-			if err != nil {
-				return err
-			}
-			return a.Run(cmd.Context())
+			defer log.Close()
+			limitMemory(cfg.MemoryLimitBytes, g.getenv, log.Logger().Named("agent"))
+			return serve(cmd.Context(), cfg, log)
 		},
 	}
 }
 
-func newLog(c config.Log, g *globals) hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{
-		Level:      hclog.LevelFromString(c.Level),
-		JSONFormat: c.Format == "json",
-		Output:     g.stderr,
-	})
+// serve runs the agent and lets the service manager, if there is one, know how it is.
+func serve(ctx context.Context, cfg *config.Config, log *logging.Log) error {
+	s := newService(log.Logger().Named("agent"))
+	s.opening()
+	a, err := agent.New(cfg, log.Logger(), agent.Host{Version: version(), LogLevels: log})
+	if err != nil {
+		s.failed(err)
+		return err
+	}
+	// New has recovered the spool and bound the sockets: what comes from now on waits for nothing but its turn.
+	s.ready(a)
+	ended := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.watch(ctx, a, ended)
+	}()
+	err = a.Run(ctx)
+	close(ended)
+	<-watched
+	if err != nil {
+		s.failed(err)
+	}
+	return err
 }
