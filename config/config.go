@@ -41,6 +41,11 @@ type Listen struct {
 	Link string
 	// API is the absolute path of the Unix socket for local programs.
 	API string
+	// Metrics is the TCP host:port for metrics and health; empty for none. It is a loopback address unless MetricsTokenFile is
+	// set.
+	Metrics string
+	// MetricsTokenFile is the absolute path of the file whose token Metrics asks for; empty if it asks for none.
+	MetricsTokenFile string
 }
 
 // Link is one peer and what passes between it and this agent.

@@ -22,8 +22,8 @@ var (
 	}
 	listenKeys = keys{
 		under:   "listen",
-		known:   []string{"link", "api"},
-		later:   []string{"metrics", "token_file"},
+		known:   []string{"link", "api", "metrics", "metrics_token_file"},
+		later:   []string{"token_file"},
 		example: `link: "[::]:4747"`,
 	}
 	queueKeys = keys{

@@ -25,10 +25,10 @@ agent: b`, []string{
 		}},
 		{"keys of later versions", `agent: a
 include: links.d/*.yaml
-listen: {metrics: "127.0.0.1:4781"}
+listen: {token_file: /t}
 queues: {orders: {ttl: 1d, max_bytes: 2GiB, max_deliveries: 5, order: fifo, dedupe: ids}}`, []string{
 			`2:1 include: not supported by this version yet`,
-			`3:10 listen.metrics: not supported by this version yet`,
+			`3:10 listen.token_file: not supported by this version yet`,
 			`4:19 queues.orders.ttl: not supported by this version yet`,
 			`4:28 queues.orders.max_bytes: not supported by this version yet`,
 			`4:45 queues.orders.max_deliveries: not supported by this version yet`,
@@ -102,6 +102,26 @@ listen: {link: ":70000"}`, []string{
 		{"listen on no host", `agent: a
 listen: {link: "300.1.2.3:4747"}`, []string{
 			`2:16 listen.link: "300.1.2.3:4747": "300.1.2.3" is neither an IP address nor a host's name`,
+		}},
+		{"metrics for everybody", `agent: a
+listen: {metrics: ":4781"}`, []string{
+			`2:19 listen.metrics: :4781 can be reached from other machines: use 127.0.0.1, or set metrics_token_file`,
+		}},
+		{"metrics at a name", `agent: a
+listen: {metrics: "localhost:4781"}`, []string{
+			`2:19 listen.metrics: localhost:4781 can be reached from other machines: use 127.0.0.1, or set metrics_token_file`,
+		}},
+		{"metrics without port", `agent: a
+listen: {metrics: 127.0.0.1}`, []string{
+			`2:19 listen.metrics: "127.0.0.1" has no port, write 127.0.0.1:4747`,
+		}},
+		{"token of nothing", `agent: a
+listen: {metrics_token_file: /etc/drawbridge/token}`, []string{
+			`2:30 listen.metrics_token_file: there is no listen.metrics that could ask for the token`,
+		}},
+		{"token beside the agent", `agent: a
+listen: {metrics: "0.0.0.0:4781", metrics_token_file: token}`, []string{
+			`2:55 listen.metrics_token_file: "token" is not an absolute path, begin it with /`,
 		}},
 		{"bare number", `agent: a
 shutdown_grace: 30`, []string{

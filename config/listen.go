@@ -15,6 +15,7 @@ const maxSocketPath = 107
 func (r *reader) listen(n node, into *Listen) {
 	f := r.fields(n, listenKeys)
 	r.address(f["link"], &into.Link, checkListen)
+	r.metrics(f, into)
 
 	api := f["api"]
 	if api.kind == scalar && isHostPort(api.text) {
@@ -29,6 +30,29 @@ func (r *reader) listen(n node, into *Listen) {
 		}
 		r.report(at, "the path %s has %d bytes, a Unix socket takes at most %d", clip(into.API), len(into.API), maxSocketPath)
 	}
+}
+
+// metrics stores where metrics and health are told. Names of queues and peers are nobody's business outside this machine, so
+// any other address needs a token.
+func (r *reader) metrics(f map[string]node, into *Listen) {
+	listens, token := f["metrics"], f["metrics_token_file"]
+	r.absolutePath(token, &into.MetricsTokenFile)
+	if token.kind != absent && listens.kind == absent {
+		r.report(token.place, "there is no listen.metrics that could ask for the token")
+	}
+	if r.address(listens, &into.Metrics, checkListen) && token.kind == absent && !isLoopback(into.Metrics) {
+		r.report(listens.place, "%s can be reached from other machines: use 127.0.0.1, or set metrics_token_file", clip(into.Metrics))
+	}
+}
+
+// isLoopback tells whether only this machine can reach a host:port. A name proves nothing, whatever it leads to today.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // address stores a host:port that check accepts.

@@ -37,6 +37,10 @@ listen:
   # The Unix socket for local programs and for this command line.
   api: %s
 
+  # Where metrics and health are told, read-only. Another address than a loopback one needs metrics_token_file.
+  # metrics: 127.0.0.1:4781
+  # metrics_token_file: /etc/drawbridge/metrics.token
+
 # What holds for every queue that does not say otherwise.
 defaults:
   # How long a consumer may keep a message before it is handed out again.
