@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -23,8 +24,24 @@ type logger struct {
 // Log implements hclog.Logger.
 func (l *logger) Log(level hclog.Level, text string, facts ...any) {
 	if l.writes(level) {
-		l.log.floods.write(line{l.Logger, l.implied, level, text, facts})
+		l.log.floods.write(line{l.Logger, l.implied, level, text, inWords(facts)})
 	}
+}
+
+// inWords replaces facts that know their words by these: as an object of JSON an identity would be a list of numbers, and
+// nobody would find by it what the command line shows.
+func inWords(facts []any) []any {
+	words := facts
+	for i, fact := range facts {
+		if _, ok := fact.(fmt.Stringer); !ok {
+			continue
+		}
+		if &words[0] == &facts[0] {
+			words = slices.Clone(facts)
+		}
+		words[i] = fmt.Sprint(fact)
+	}
+	return words
 }
 
 func (l *logger) writes(level hclog.Level) bool { return int32(level) >= l.level.Load() }
@@ -49,6 +66,7 @@ func (l *logger) SetLevel(hclog.Level) {}
 
 // With implements hclog.Logger.
 func (l *logger) With(facts ...any) hclog.Logger {
+	facts = inWords(facts)
 	return &logger{l.Logger.With(facts...), l.log, l.level, l.implied + fmt.Sprint(facts...) + "\x00"}
 }
 

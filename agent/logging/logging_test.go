@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"drawbridge/agent/logging"
+	"drawbridge/message"
 )
 
 // paper is what a log is written on.
@@ -180,6 +182,21 @@ func TestTheTextsOfLibrariesAreOneKind(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestFactsReadTheSameInBothFormats(t *testing.T) {
+	epoch := message.Epoch{Counter: 1, Tag: 2}
+	for _, json := range []bool{false, true} {
+		l, p := newLog(t, logging.Options{JSON: json})
+		facts := []any{"epoch", epoch, "took", 1500 * time.Millisecond, "error", errors.New("cut"), "count", 90877}
+		l.Logger().With("address", &net.UDPAddr{Port: 4747}).Info("told", facts...)
+		for _, words := range []string{epoch.String(), "1.5s", "cut", ":4747", "90877"} {
+			p.require(t, words, 1)
+		}
+		if facts[1] != epoch {
+			t.Error("the caller's facts were changed")
+		}
+	}
 }
 
 func TestKindsOfLinesAreBoundedInMemory(t *testing.T) {
