@@ -39,6 +39,7 @@ const (
 const (
 	MaxReasonBytes    = 32
 	MaxDeathTextBytes = 512
+	// MaxRouteNameBytes bounds the name of a route, which is 1 to that many printable ASCII characters without space.
 	MaxRouteNameBytes = 128
 	maxDeathBytes     = (1 + MaxReasonBytes) + (2 + MaxDeathTextBytes) + (1 + MaxQueueNameBytes) + (2 + MaxRouteNameBytes) + 5 + 8
 )

@@ -15,10 +15,14 @@ type Accepted struct {
 	Ranges []AcceptedRange
 }
 
-// AcceptedRange is a run of consecutive numbers with one verdict, which is message.Accepted, Duplicate or Below.
+// AcceptedRange is a run of consecutive numbers with one verdict, which is any but message.Undecided and Refused.
 type AcceptedRange struct {
 	message.Range
 	Verdict message.Verdict
+	// Young says, with message.Below and Closed, that the receiver would know if the message had come under another number.
+	Young bool
+	// Reason is that of the Close that was obeyed, with message.Closed.
+	Reason message.Reason
 }
 
 // Type implements Frame.
@@ -31,7 +35,7 @@ func (a *Accepted) appendPayload(b []byte) []byte {
 	var before uint64
 	for i := range a.Ranges {
 		b = appendRange(b, before, a.Ranges[i].Range)
-		b = append(b, byte(a.Ranges[i].Verdict))
+		b = a.Ranges[i].appendVerdict(b)
 		before = a.Ranges[i].Last
 	}
 	return b
@@ -44,15 +48,36 @@ func (a *Accepted) parse(r *pack.Reader) {
 	a.Ranges = make([]AcceptedRange, readCount(r, MaxAcceptedRanges, leastBytes))
 	var before uint64
 	for i := range a.Ranges {
-		a.Ranges[i] = AcceptedRange{Range: readRange(r, before), Verdict: message.Verdict(r.Byte())}
+		a.Ranges[i].Range = readRange(r, before)
+		a.Ranges[i].readVerdict(r)
 		before = a.Ranges[i].Last
-		switch a.Ranges[i].Verdict {
-		case message.Accepted, message.Duplicate, message.Below:
-		default:
-			r.Failf("%s is not a verdict of this frame", a.Ranges[i].Verdict)
-		}
 	}
 	if len(a.Ranges) == 0 {
 		r.Failf("an answer without a range")
+	}
+}
+
+func (g *AcceptedRange) appendVerdict(b []byte) []byte {
+	b = append(b, byte(g.Verdict))
+	switch g.Verdict {
+	case message.Below:
+		b = pack.AppendBool(b, g.Young)
+	case message.Closed:
+		b = pack.AppendBool(b, g.Young)
+		b = pack.AppendString(b, g.Reason)
+	}
+	return b
+}
+
+func (g *AcceptedRange) readVerdict(r *pack.Reader) {
+	switch g.Verdict = message.Verdict(r.Byte()); g.Verdict {
+	case message.Accepted, message.Duplicate, message.Retired:
+	case message.Below:
+		g.Young = r.Bool()
+	case message.Closed:
+		g.Young = r.Bool()
+		g.Reason = readReason(r)
+	default:
+		r.Failf("%s is not a verdict of this frame", g.Verdict)
 	}
 }

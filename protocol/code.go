@@ -31,6 +31,10 @@ const (
 	CodeRemoteFull Code = "remote-full"
 	// CodeLedgerFull: the ledger has no room without forgetting what it promised to remember.
 	CodeLedgerFull Code = "ledger-full"
+	// CodeHorizon: the sender may retry for longer than ids are promised there.
+	CodeHorizon Code = "horizon"
+	// CodeFork: a number came before with another message, so two spools number one stream.
+	CodeFork Code = "fork"
 	// CodeStorage: the disk failed.
 	CodeStorage Code = "storage"
 )
@@ -43,6 +47,10 @@ const (
 	CodeIDConflict Code = "id-conflict"
 	// CodeLoop: the message has passed that agent before, or too many agents.
 	CodeLoop Code = "loop"
+	// CodeHorizonPassed: the message may have come first before the ledger of ids reaches back to.
+	CodeHorizonPassed Code = "horizon-passed"
+	// CodeInDoubt: it may have been delivered in a lost life of its spool, and the ledger cannot tell.
+	CodeInDoubt Code = "in-doubt"
 	// CodeCorrupt: a checksum does not match.
 	CodeCorrupt Code = "corrupt"
 )

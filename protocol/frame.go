@@ -18,8 +18,10 @@ const (
 	TypeWelcome   Type = 2
 	TypeResume    Type = 3
 	TypeShip      Type = 4
+	TypeClose     Type = 7
 	TypeAccepted  Type = 8
 	TypeRefused   Type = 9
+	TypeFloor     Type = 10
 	TypeCredit    Type = 11
 	TypeUse       Type = 12
 	TypeHeartbeat Type = 16
@@ -39,10 +41,14 @@ func (t Type) String() string {
 		return "Resume"
 	case TypeShip:
 		return "Ship"
+	case TypeClose:
+		return "Close"
 	case TypeAccepted:
 		return "Accepted"
 	case TypeRefused:
 		return "Refused"
+	case TypeFloor:
+		return "Floor"
 	case TypeCredit:
 		return "Credit"
 	case TypeUse:
@@ -130,10 +136,14 @@ func empty(t Type) Frame {
 		return new(Resume)
 	case TypeShip:
 		return new(Ship)
+	case TypeClose:
+		return new(Close)
 	case TypeAccepted:
 		return new(Accepted)
 	case TypeRefused:
 		return new(Refused)
+	case TypeFloor:
+		return new(Floor)
 	case TypeCredit:
 		return new(Credit)
 	case TypeUse:

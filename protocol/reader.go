@@ -17,7 +17,8 @@ import (
 const (
 	maxHelloBytes    = 4 << 10
 	maxResumeBytes   = 64 << 10
-	maxAcceptedBytes = 16 << 10
+	maxCloseBytes    = shipHeadBytes + MaxCloseItems*maxClosingBytes
+	maxAcceptedBytes = 32 << 10
 	maxRefusedBytes  = 2 << 10
 	maxOtherBytes    = 256
 	maxOptionalBytes = 64 << 10
@@ -107,11 +108,13 @@ func (r *Reader) limit(t Type) (uint64, error) {
 		return maxResumeBytes, nil
 	case TypeShip:
 		return r.maxShipBytes, nil
+	case TypeClose:
+		return maxCloseBytes, nil
 	case TypeAccepted:
 		return maxAcceptedBytes, nil
 	case TypeRefused:
 		return maxRefusedBytes, nil
-	case TypeCredit, TypeUse, TypeHeartbeat, TypeBye:
+	case TypeFloor, TypeCredit, TypeUse, TypeHeartbeat, TypeBye:
 		return maxOtherBytes, nil
 	}
 	if t >= FirstOptional {

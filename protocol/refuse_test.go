@@ -49,7 +49,7 @@ func broken() map[string]protocol.Frame {
 	}
 	resume("no route name", func(t *protocol.ResumeRoute) { t.Name = "" })
 	resume("route name with a space", func(t *protocol.ResumeRoute) { t.Name = "a b" })
-	resume("route name too long", func(t *protocol.ResumeRoute) { t.Name = strings.Repeat("a", protocol.MaxRouteNameBytes+1) })
+	resume("route name too long", func(t *protocol.ResumeRoute) { t.Name = strings.Repeat("a", message.MaxRouteNameBytes+1) })
 	resume("queue in capitals", func(t *protocol.ResumeRoute) { t.Queue = "Orders" })
 	resume("queue of dead letters", func(t *protocol.ResumeRoute) { t.Queue = "orders.dead" })
 	resume("held above settled", func(t *protocol.ResumeRoute) { t.Streams[0].Settled = 10 })

@@ -7,9 +7,6 @@ import (
 	"drawbridge/message/pack"
 )
 
-// MaxRouteNameBytes bounds the name of a route, which is 1 to that many printable ASCII characters without space.
-const MaxRouteNameBytes = 128
-
 // Resume is a page of what a sender knows about its routes. The receiver decides frames of a route only after its page.
 type Resume struct {
 	Session message.SessionID

@@ -32,7 +32,7 @@ type Shipment struct {
 	Number uint64
 	// Prev is the nearest lower message of the lane that the sender still held when it built the frame; zero if none.
 	Prev message.Place
-	// Age is how long the message has waited at the sender, in whole milliseconds.
+	// Age is how long ago a frame with the message may first have left the sender, in whole milliseconds.
 	Age time.Duration
 	// Again marks a message that may have been delivered in a life of the spool that is lost.
 	Again bool
@@ -56,7 +56,7 @@ const (
 
 const (
 	// shipHeadBytes bounds what stands before the items.
-	shipHeadBytes = 8 + 2 + MaxRouteNameBytes + 1 + message.MaxQueueNameBytes + 16 + 1 + 2
+	shipHeadBytes = 8 + 2 + message.MaxRouteNameBytes + 1 + message.MaxQueueNameBytes + 16 + 1 + 2
 	// itemHeadBytes bounds what stands before a record: number, prev, age, again, the record's length.
 	itemHeadBytes = 10 + (1 + 16 + 10) + 10 + 1 + 10
 	// leastItemBytes is an item with an empty record.
@@ -75,7 +75,7 @@ func (s *Ship) appendPayload(b []byte) []byte {
 	for i := range s.Items {
 		item := &s.Items[i]
 		b = pack.AppendUvarint(b, item.Number-before)
-		b = s.appendPrev(b, item)
+		b = appendPrev(b, s.Stream, item.Number, item.Prev)
 		b = appendDuration(b, item.Age)
 		b = pack.AppendBool(b, item.Again)
 		b = pack.AppendString(b, item.Record)
@@ -92,12 +92,13 @@ func (s *Ship) maxBytes() int {
 	return n
 }
 
-func (s *Ship) appendPrev(b []byte, item *Shipment) []byte {
-	switch prev := &item.Prev; {
+// appendPrev writes the prev of a number in stream.
+func appendPrev(b []byte, stream message.StreamID, number uint64, prev message.Place) []byte {
+	switch {
 	case prev.Number == 0:
 		return append(b, prevNone)
-	case prev.Stream == s.Stream:
-		return pack.AppendUvarint(append(b, prevHere), item.Number-prev.Number)
+	case prev.Stream == stream:
+		return pack.AppendUvarint(append(b, prevHere), number-prev.Number)
 	default:
 		b = append(append(b, prevElsewhere), prev.Stream[:]...)
 		return pack.AppendUvarint(b, prev.Number)
@@ -117,7 +118,7 @@ func (s *Ship) parse(r *pack.Reader) {
 	for i := range s.Items {
 		item := &s.Items[i]
 		item.Number = readAbove(r, before)
-		item.Prev = s.readPrev(r, item.Number)
+		item.Prev = readPrev(r, s.Stream, item.Number)
 		item.Age = readDuration(r)
 		item.Again = r.Bool()
 		item.Record = r.Bytes(math.MaxInt32)
@@ -128,7 +129,7 @@ func (s *Ship) parse(r *pack.Reader) {
 	}
 }
 
-func (s *Ship) readPrev(r *pack.Reader, number uint64) (prev message.Place) {
+func readPrev(r *pack.Reader, stream message.StreamID, number uint64) (prev message.Place) {
 	switch kind := r.Byte(); kind {
 	case prevNone:
 		return prev
@@ -137,11 +138,11 @@ func (s *Ship) readPrev(r *pack.Reader, number uint64) (prev message.Place) {
 		if distance == 0 || distance >= number {
 			r.Failf("the prev of %d lies %d below it", number, distance)
 		}
-		return message.Place{Stream: s.Stream, Number: number - distance}
+		return message.Place{Stream: stream, Number: number - distance}
 	case prevElsewhere:
 		r.Fixed(prev.Stream[:])
 		prev.Number = r.Uvarint()
-		if prev.Number == 0 || prev.Stream == s.Stream {
+		if prev.Number == 0 || prev.Stream == stream {
 			r.Failf("the prev of %d is not in its only form", number)
 		}
 		return prev

@@ -87,7 +87,7 @@ func readAgent(r *pack.Reader) string {
 	return readName(r, message.MaxAgentNameBytes, message.CheckAgent)
 }
 
-func readRoute(r *pack.Reader) string { return readName(r, MaxRouteNameBytes, CheckRoute) }
+func readRoute(r *pack.Reader) string { return readName(r, message.MaxRouteNameBytes, CheckRoute) }
 
 func readName(r *pack.Reader, limit uint64, check func(string) error) string {
 	name := r.String(limit)
@@ -103,16 +103,16 @@ func readName(r *pack.Reader, limit uint64, check func(string) error) string {
 
 // CheckRoute refuses what cannot be the name of a route.
 func CheckRoute(name string) error {
-	if name == "" || len(name) > MaxRouteNameBytes || strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' }) {
+	if name == "" || len(name) > message.MaxRouteNameBytes || strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' }) {
 		return fmt.Errorf("route name %.150q: %w, use 1 to %d of the printable ASCII characters without space",
-			name, message.ErrName, MaxRouteNameBytes)
+			name, message.ErrName, message.MaxRouteNameBytes)
 	}
 	return nil
 }
 
 func readCode(r *pack.Reader) Code {
 	code := Code(r.String(MaxCodeBytes))
-	if r.Err() == nil && (code == "" || strings.ContainsFunc(string(code), func(c rune) bool { return (c < 'a' || c > 'z') && c != '-' })) {
+	if r.Err() == nil && !isWord(string(code)) {
 		r.Failf("code %q is not made of a-z and -", code)
 	}
 	return code
