@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drawbridge/agent/localapi"
+	"drawbridge/agent/metrics"
 	"drawbridge/config"
 	"drawbridge/dedupe"
 	"drawbridge/link"
@@ -45,6 +46,11 @@ type Agent struct {
 	links    []*link.Link
 	api      *localapi.Server
 	socket   net.Listener // of the API; nil if the configuration names none
+	health   *health
+
+	figures       *metrics.Teller
+	monitor       *localapi.Monitor
+	monitorSocket net.Listener // nil if the configuration names none
 }
 
 // New opens everything that can fail to open: identity, spool, link socket, API socket. On an error it leaves nothing open.
@@ -72,6 +78,7 @@ func New(cfg *config.Config, log hclog.Logger, host Host) (_ *Agent, err error) 
 	for _, name := range cfg.LinkNames() {
 		a.links = append(a.links, link.New(a.linkOptions(name), a.spool, a.endpoint))
 	}
+	a.health = newHealth(cfg, a.spool, a.links)
 	a.api = localapi.New(a.spool, localapi.Options{
 		Agent:   cfg.Agent,
 		Version: host.Version,
@@ -87,6 +94,9 @@ func New(cfg *config.Config, log hclog.Logger, host Host) (_ *Agent, err error) 
 		if a.socket, err = localapi.Listen(cfg.Listen.API); err != nil {
 			return nil, err
 		}
+	}
+	if err = a.openMonitor(host.Version); err != nil {
+		return nil, err
 	}
 	return a, nil
 }
@@ -174,6 +184,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.log.Info("agent started", "agent", a.cfg.Agent, "identity", a.id.Pin(), "spool", a.spool.Identity().Spool,
 		"epoch", a.spool.Identity().Epoch, "listen", a.endpoint.Addr(), "api", a.cfg.Listen.API)
 	g, ctx := errgroup.WithContext(ctx)
+	context.AfterFunc(ctx, func() { a.health.stopping.Store(true) })
+	stopMonitor := a.runMonitor(ctx, g)
 	if a.socket != nil {
 		g.Go(func() error { return a.api.Run(ctx, a.socket) })
 	}
@@ -190,6 +202,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 	})
 	err := g.Wait()
+	stopMonitor()
 	err = errors.Join(err, a.close())
 	a.log.Info("agent stopped")
 	return err
@@ -217,6 +230,9 @@ func (a *Agent) accept(ctx context.Context) error {
 
 // close releases what New has opened. The spool closes last: nothing can still write.
 func (a *Agent) close() (err error) {
+	if a.monitorSocket != nil {
+		_ = a.monitorSocket.Close() // at the latest now; Run has closed it
+	}
 	if a.socket != nil {
 		if e := a.socket.Close(); !errors.Is(e, net.ErrClosed) {
 			err = e
@@ -227,6 +243,9 @@ func (a *Agent) close() (err error) {
 	}
 	if a.spool != nil {
 		err = errors.Join(err, a.spool.Close())
+	}
+	if a.health != nil {
+		a.health.close()
 	}
 	return err
 }

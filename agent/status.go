@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -97,52 +96,6 @@ func describeRoute(st link.Status, s link.SendStatus, queued uint64) api.LinkRou
 		route.Reason = "nothing to send"
 	}
 	return route
-}
-
-// Health returns the agent's verdict on its parts. It does not block.
-func (a *Agent) Health() api.Health {
-	h := api.Health{Ready: true}
-	check := api.HealthCheck{Name: "spool", OK: true, Detail: "commits are durable"}
-	if err := a.spool.Err(); err != nil {
-		h.Ready = false
-		check.OK, check.Detail = false, err.Error()
-	}
-	ledger := a.spool.LedgerStats()
-	h.Checks = append(h.Checks, check, ledgerCheck(ledger), clockCheck(ledger))
-	for _, l := range a.links {
-		st := l.Status()
-		h.Checks = append(h.Checks, api.HealthCheck{
-			Name:   "link " + st.Name,
-			OK:     st.State == link.Up,
-			Detail: fmt.Sprintf("%s: %s", st.State, st.Reason),
-		})
-	}
-	return h
-}
-
-// ledgerCheck tells whether every id is known for as long as it was promised.
-func ledgerCheck(l spool.LedgerStats) api.HealthCheck {
-	check := api.HealthCheck{
-		Name: "ledger",
-		OK:   l.EffectiveWindow >= l.Window,
-		Detail: fmt.Sprintf("%d ids are remembered for %s, %d bytes in memory, %d on disk",
-			l.IDs, shortDuration(l.Window), l.MemoryBytes, l.DiskBytes),
-	}
-	if !check.OK {
-		check.Detail = fmt.Sprintf("%d ids are remembered, every id for %s only of a window of %s; %d bytes in memory, %d on disk, %d ids forgotten early",
-			l.IDs, shortDuration(l.EffectiveWindow), shortDuration(l.Window), l.MemoryBytes, l.DiskBytes, l.ForgottenEarly)
-	}
-	return check
-}
-
-// clockCheck tells of a jump of time that somebody has to judge.
-func clockCheck(l spool.LedgerStats) api.HealthCheck {
-	check := api.HealthCheck{Name: "clock", OK: l.Jump == 0, Detail: "no jump of time waits to be accepted"}
-	if !check.OK {
-		check.Detail = fmt.Sprintf("time jumped by %s while the agent was stopped; nothing is forgotten for its age until \"clock accept\"",
-			shortDuration(l.Jump))
-	}
-	return check
 }
 
 // shortDuration writes hours, minutes and whole seconds without the zeroes behind them.

@@ -6,6 +6,10 @@ import "time"
 type Health struct {
 	// Ready says that the agent takes messages: its spool is open and it is not stopping.
 	Ready bool `json:"ready"`
+	// Verdict is the whole in words. It begins with "takes messages" or "takes no messages".
+	Verdict string `json:"verdict"`
+	// Reasons say why the agent takes no messages; empty while it does.
+	Reasons []string `json:"reasons,omitempty"`
 	// Checks are the parts, in a fixed order. A link that is down makes its check fail, not the agent unready: storing while
 	// links are down is what the agent is for.
 	Checks []HealthCheck `json:"checks"`

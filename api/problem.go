@@ -30,6 +30,8 @@ const (
 	CodeStopping Code = "stopping"
 	// CodeNotReady (503) is the answer of /readyz alone.
 	CodeNotReady Code = "not-ready"
+	// CodeBadToken (401): the listener asks for a token, and the request has none or another one.
+	CodeBadToken Code = "bad-token"
 	// CodeInternal (500): a question that could not be answered; nothing was changed.
 	CodeInternal Code = "internal"
 )

@@ -57,6 +57,8 @@ func answerTo(code api.Code) answer {
 		return answer{http.StatusServiceUnavailable, "the agent is stopping", "Nothing was changed; repeat the call when the agent runs again"}
 	case api.CodeNotReady:
 		return answer{http.StatusServiceUnavailable, "the agent is not ready", "GET /health says which part is not"}
+	case api.CodeBadToken:
+		return answer{http.StatusUnauthorized, "no token, or the wrong one", "Send the header Authorization: Bearer with the token of the agent's file"}
 	case api.CodeRefused:
 		return answer{http.StatusBadRequest, "refused", "Nothing was changed"}
 	default:

@@ -32,7 +32,7 @@ type Options struct {
 	Agent, Version string
 	// Queue returns the options of a configured queue. It is asked by every call and must not block.
 	Queue func(name string) (spool.QueueOptions, bool)
-	// Links and Health return the present state. They must not block.
+	// Links and Health return the present state. Links must not block; Health may take a second.
 	Links  func() []api.Link
 	Health func() api.Health
 	// Grace is how long requests in progress may take once the server is told to stop; 0 means DefaultGrace.

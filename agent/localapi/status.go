@@ -84,28 +84,6 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// livez says that the process answers, and nothing more: a supervisor that restarts on it must not do so for a full disk.
-func (s *Server) livez(w http.ResponseWriter, r *http.Request) error {
-	return writeText(w, "alive\n")
-}
-
-// readyz says whether messages are taken.
-func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
-	select {
-	case <-s.stopping:
-		return refuse(api.CodeStopping, "the agent was told to stop")
-	default:
-	}
-	if !s.opts.Health().Ready {
-		return refuse(api.CodeNotReady, "the spool takes no messages")
-	}
-	return writeText(w, "ready\n")
-}
-
-func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
-	return writeJSON(w, s.opts.Health())
-}
-
 func writeJSON(w http.ResponseWriter, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
