@@ -59,7 +59,7 @@ var (
 	// levelKeys are the parts that are named by loggers; home leaves them out, because link is more often another key.
 	levelKeys = keys{
 		under:   "log.levels",
-		known:   []string{"agent", "api", "link", "spool"},
+		known:   []string{"agent", "api", "link", "monitor", "spool"},
 		example: "link: debug",
 	}
 )

@@ -17,7 +17,7 @@ func TestMistakesInTheLogBlockAreTold(t *testing.T) {
 	requireProblems(t, []badFile{
 		{"part and level mistyped", `agent: a
 log: { levels: { lnik: debug, spool: wran } }`, []string{
-			`2:18 log.levels.lnik: unknown key, allowed here: agent, api, link, spool -> link`,
+			`2:18 log.levels.lnik: unknown key, allowed here: agent, api, link, monitor, spool -> link`,
 			`2:38 log.levels.spool: "wran" is not allowed, want one of: trace, debug, info, warn, error -> warn`,
 		}},
 		{"one level for all", `agent: a

@@ -4,8 +4,8 @@ import "testing"
 
 func TestMemoryLimitIsReadAndByDefaultNone(t *testing.T) {
 	for src, want := range map[string]uint64{
-		"agent: a":                                           0,
-		"agent: a\nmemory_limit: 256MiB":                     256 << 20,
+		"agent: a":                       0,
+		"agent: a\nmemory_limit: 256MiB": 256 << 20,
 		"agent: a\nmemory_limit: 40MiB\nledger_memory: 8MiB": 40 << 20,
 	} {
 		if got := good(t, src).MemoryLimitBytes; got != want {

@@ -79,7 +79,7 @@ queues:
 # log:
 #   level: info     # trace, debug, info, warn, error
 #   format: text    # text, json
-#   # Levels of single parts: agent, api, link, spool. "drawbridge log" changes them while the agent runs.
+#   # Levels of single parts: agent, api, link, monitor, spool. "drawbridge log" changes them while the agent runs.
 #   levels: { link: debug, spool: warn }
 
 # How long SIGTERM lets messages on the way be answered.

@@ -14,8 +14,8 @@ import (
 	"drawbridge/spool"
 )
 
-// statusEvery is how often the words that a service manager shows are made anew.
-const statusEvery = 5 * time.Second
+// statusEvery is how often the words that a service manager shows are made anew. Each time the disk is tried, by a sync.
+const statusEvery = 10 * time.Second
 
 // service tells the service manager how the agent is, by the protocol of sd_notify. Where none listens it does nothing.
 type service struct {
@@ -115,20 +115,11 @@ func probe(store spool.Store, within time.Duration) error {
 
 // statusOf says in a few words how the agent is.
 func statusOf(a *agent.Agent) string {
-	if err := a.Spool().Err(); err != nil {
-		return "takes no messages: " + oneLine(err.Error())
-	}
 	var messages uint64
 	for _, q := range a.Spool().Stats() {
 		messages += q.Messages
 	}
-	links, up := a.Links(), 0
-	for _, l := range links {
-		if l.State == "up" {
-			up++
-		}
-	}
-	return fmt.Sprintf("takes messages; links up: %d of %d; messages queued: %d", up, len(links), messages)
+	return fmt.Sprintf("%s; messages queued: %d", oneLine(a.Health().Verdict), messages)
 }
 
 // oneLine keeps an error from being read as further assignments.
