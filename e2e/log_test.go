@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestLevelsChangeWhileTheAgentRuns(t *testing.T) {
 	if log.Levels["link"] != "warn" || log.Levels["api"] != "info" {
 		t.Errorf("levels %v", log.Levels)
 	}
-	if table := h.require("log"); !strings.Contains(table, "spool  warn") {
+	if table := h.require("log"); !regexp.MustCompile(`(?m)^spool +warn$`).MatchString(table) {
 		t.Errorf("shown as\n%s", table)
 	}
 	h.requireCode(4, "log", "loud")
