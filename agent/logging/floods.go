@@ -44,7 +44,7 @@ func (l line) kind() kind {
 
 // floods bounds lines of each kind. Debug and Trace pass: who has asked for them looks for each.
 type floods struct {
-	mu    sync.Mutex // guards all below, and the order of a remark and the lines after it
+	mu    sync.Mutex // guards all below
 	kinds map[kind]*flood
 	over  bool
 }
