@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sync/errgroup"
 
+	"drawbridge/dedupe"
 	"drawbridge/link/flow"
 	"drawbridge/message"
 	"drawbridge/protocol"
@@ -61,6 +63,10 @@ type Send struct {
 // Receive is a queue of ours into which the peer may ship.
 type Receive struct {
 	To string
+	// ByIDs says that ids carry the guarantee there (spool.QueueOptions.ByIDs); MaxWindow is the longest they are promised then.
+	// Default dedupe.DefaultMaxWindow.
+	ByIDs     bool
+	MaxWindow time.Duration
 }
 
 // Defaults of Options.
@@ -77,6 +83,10 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.CreditBytes, DefaultCreditBytes)
 	setDefault(&o.CreditMessages, DefaultCreditMessages)
 	setDefault(&o.MaxMessageBytes, message.DefaultMessageBytes)
+	o.Receives = slices.Clone(o.Receives)
+	for i := range o.Receives {
+		setDefault(&o.Receives[i].MaxWindow, dedupe.DefaultMaxWindow)
+	}
 	if o.Log == nil {
 		o.Log = hclog.NewNullLogger()
 	}

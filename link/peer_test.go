@@ -316,6 +316,7 @@ type talk struct {
 
 	frames chan protocol.Frame
 	ships  chan *protocol.Ship
+	closes chan *protocol.Close
 
 	mu     sync.Mutex
 	mute   bool
@@ -367,7 +368,7 @@ func (p *peer) accept(c *conn) (*talk, *protocol.Hello) {
 }
 
 func (p *peer) over(c *conn, s link.Stream) *talk {
-	k := &talk{peer: p, conn: c, stream: s, frames: make(chan protocol.Frame, 100_000), ships: make(chan *protocol.Ship, 10_000)}
+	k := &talk{peer: p, conn: c, stream: s, frames: make(chan protocol.Frame, 100_000), ships: make(chan *protocol.Ship, 10_000), closes: make(chan *protocol.Close, 10_000)}
 	p.t.Cleanup(func() { c.Close(1, "the test is over") })
 	go k.read()
 	go k.receive()
@@ -416,8 +417,14 @@ func (k *talk) receive() {
 			continue
 		}
 		f, err := protocol.NewReader(s, 1<<20).Next()
-		if ship, ok := f.(*protocol.Ship); ok && err == nil {
-			k.ships <- ship
+		if err != nil {
+			continue
+		}
+		switch f := f.(type) {
+		case *protocol.Ship:
+			k.ships <- f
+		case *protocol.Close:
+			k.closes <- f
 		}
 	}
 }
@@ -510,6 +517,26 @@ func (k *talk) shipped() *protocol.Ship {
 		k.t.Fatal("no batch came")
 		return nil
 	}
+}
+
+// closed waits for the next Close of the host.
+func (k *talk) closed() *protocol.Close {
+	k.t.Helper()
+	select {
+	case c := <-k.closes:
+		return c
+	case <-time.After(soon):
+		k.t.Fatal("no Close came")
+		return nil
+	}
+}
+
+// decide answers one number of a stream that goes to queue.
+func (k *talk) decide(queue string, stream message.StreamID, number uint64, verdict message.Verdict, reason message.Reason) {
+	k.say(&protocol.Accepted{
+		Answer: protocol.Answer{Session: k.session, Spool: k.spool, Epoch: k.epoch, Queue: queue, Stream: stream},
+		Ranges: []protocol.AcceptedRange{{Range: message.Range{First: number, Last: number}, Verdict: verdict, Reason: reason}},
+	})
 }
 
 // requireEnd waits until the host has hung up, for a reason that holds text.

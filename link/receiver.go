@@ -30,62 +30,98 @@ const (
 // offers them to the spool, which alone decides. It always takes what comes; over its budget it drops the highest numbers,
 // which the sender ships again.
 type receiver struct {
+	Receive
 	s     *session
-	queue string
 	tally *tally
 	wake  chan struct{} // holds at most one value: something may be decidable now
 
 	mu      sync.Mutex // guards what follows; never held over I/O
+	refusal error      // why nothing is taken on this route
 	resumed bool
 	asked   time.Duration               // the window that the sender's horizon asks for
 	pending []*arrival                  // by number, and each number of a stream once
 	bytes   int                         // of pending, with arrivalBytes each
 	granted map[message.StreamID]uint64 // the highest number a Credit has named
+	floors  map[message.StreamID]uint64 // below which the sender has ended all numbers, not noted yet
 }
 
-// arrival is a shipped message that is not decided yet.
+// arrival is a shipped message, or the Close of one, that is not decided yet. Its Age is as of at.
 type arrival struct {
 	stream message.StreamID
+	at     time.Time
 	bytes  int
 	rotten error // the record did not parse
 	spool.Arrival
 }
 
-func newReceiver(s *session, queue string) *receiver {
+func newReceiver(s *session, in Receive) *receiver {
 	return &receiver{
 		s:       s,
-		queue:   queue,
-		tally:   s.link.tallies["receive "+queue],
+		Receive: in,
+		tally:   s.link.tallies["receive "+in.To],
 		wake:    make(chan struct{}, 1),
 		granted: make(map[message.StreamID]uint64),
+		floors:  make(map[message.StreamID]uint64),
 	}
 }
 
-// arrive takes a batch. One of another session is dropped: whatever it says was true in a session that has ended.
+// arrive takes a batch of shipped messages.
 func (s *session) arrive(f *protocol.Ship) {
-	if f.Session != s.id {
+	r := s.receiverOf(f.Session, f.Queue, f.Stream)
+	if r == nil {
 		return
 	}
-	r, ok := s.receivers[f.Queue]
-	if !ok {
-		s.send(&protocol.Refused{
-			Answer: s.answer(f.Queue, f.Stream),
-			Scope:  protocol.ScopeRoute,
-			Code:   protocol.CodeNoRight,
-			Text:   fmt.Sprintf("agent %q does not list queue %q under receive of its link %q", s.link.o.Agent, f.Queue, s.link.o.Name),
-		})
-		return
-	}
+	now := time.Now()
 	batch := make([]*arrival, len(f.Items))
 	for i, item := range f.Items {
 		m, err := message.ParseRecord(item.Record)
 		// A body of its own: else one small message that waits would keep the memory of the whole batch.
 		m.Body = bytes.Clone(m.Body)
-		batch[i] = &arrival{stream: f.Stream, bytes: len(item.Record) + arrivalBytes, rotten: err, Arrival: spool.Arrival{
-			Number: item.Number, Prev: item.Prev, Age: item.Age, Message: m,
+		batch[i] = &arrival{stream: f.Stream, at: now, bytes: len(item.Record) + arrivalBytes, rotten: err, Arrival: spool.Arrival{
+			Number: item.Number, Prev: item.Prev, Age: item.Age, Again: item.Again, Message: m,
 		}}
 	}
 	r.take(batch)
+}
+
+// arriveClose takes a batch of Closes. Each waits in the place of its message, and for the same prev.
+func (s *session) arriveClose(f *protocol.Close) {
+	r := s.receiverOf(f.Session, f.Queue, f.Stream)
+	if r == nil {
+		return
+	}
+	now := time.Now()
+	batch := make([]*arrival, len(f.Items))
+	for i, item := range f.Items {
+		batch[i] = &arrival{stream: f.Stream, at: now, bytes: arrivalBytes, Arrival: spool.Arrival{
+			Number: item.Number, Prev: item.Prev, Age: item.Age,
+			Close: &spool.Close{Name: item.Name, Sum: item.Sum, Reason: item.Reason},
+		}}
+	}
+	r.take(batch)
+}
+
+// receiverOf returns who takes a batch, nil if it is to be dropped. One of another session is dropped in silence: whatever it
+// says was true in a session that has ended.
+func (s *session) receiverOf(session message.SessionID, queue string, stream message.StreamID) *receiver {
+	if session != s.id {
+		return nil
+	}
+	r, ok := s.receivers[queue]
+	if !ok {
+		s.refuseRoute(queue, stream, protocol.CodeNoRight,
+			fmt.Sprintf("agent %q does not list queue %q under receive of its link %q", s.link.o.Agent, queue, s.link.o.Name))
+		return nil
+	}
+	if refusal := r.refused(); refusal != nil {
+		s.refuseRoute(queue, stream, protocol.CodeHorizon, refusal.Error())
+		return nil
+	}
+	return r
+}
+
+func (s *session) refuseRoute(queue string, stream message.StreamID, code protocol.Code, text string) {
+	s.send(&protocol.Refused{Answer: s.answer(queue, stream), Scope: protocol.ScopeRoute, Code: code, Text: text})
 }
 
 func (s *session) answer(queue string, stream message.StreamID) protocol.Answer {
@@ -153,12 +189,61 @@ func (r *receiver) search(n uint64) int {
 }
 
 // resume notes that the sender has announced the route: what it ships may be decided once its ids will be remembered.
+//
+// Where ids carry the guarantee, a sender that may retry for longer than they are promised is refused before it has shipped
+// anything: a message of its that comes late could not be told from a new one.
 func (r *receiver) resume(route protocol.ResumeRoute) {
 	r.tally.horizon.Store(int64(route.Horizon))
+	window, refusal := dedupe.Window(route.Horizon), error(nil)
+	if r.ByIDs {
+		window, refusal = dedupe.Promise(route.Horizon, r.MaxWindow)
+	}
+	if r.tally.refuse(refusal) {
+		if refusal != nil {
+			r.s.link.log.Error("route refused", "peer", r.s.peer.agent, "route", route.Name, "queue", r.To, "error", refusal)
+		} else {
+			r.s.link.log.Info("route is taken again", "peer", r.s.peer.agent, "route", route.Name, "queue", r.To)
+		}
+	}
 	r.mu.Lock()
-	r.asked = dedupe.Window(route.Horizon)
+	r.asked, r.refusal = window, refusal
+	r.mu.Unlock()
+	if refusal != nil {
+		r.s.refuseRoute(r.To, message.StreamID{}, protocol.CodeHorizon, refusal.Error())
+	}
+	notify(r.wake)
+}
+
+func (r *receiver) refused() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.refusal
+}
+
+// floor notes that the sender has ended all numbers of a stream below floor.
+func (r *receiver) floor(stream message.StreamID, floor uint64) {
+	r.mu.Lock()
+	if len(r.floors) < maxGranted {
+		r.floors[stream] = max(r.floors[stream], floor)
+	}
 	r.mu.Unlock()
 	notify(r.wake)
+}
+
+// forget lets the spool forget what was closed below the floors.
+func (r *receiver) forget(ctx context.Context) error {
+	r.mu.Lock()
+	floors := r.floors
+	if len(floors) > 0 {
+		r.floors = make(map[message.StreamID]uint64)
+	}
+	r.mu.Unlock()
+	for stream, floor := range floors {
+		if err := r.s.link.store.Floor(ctx, stream, r.To, floor); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // remember has the ledger keep what comes as long as the sender may retry it, before anything of it is admitted.
@@ -170,7 +255,7 @@ func (r *receiver) remember(ctx context.Context) error {
 	if window == 0 {
 		return nil
 	}
-	if err := r.s.link.store.Remember(ctx, r.s.link.o.Name, r.queue, window); err != nil {
+	if err := r.s.link.store.Remember(ctx, r.s.link.o.Name, r.To, window); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -184,6 +269,9 @@ func (r *receiver) remember(ctx context.Context) error {
 func (r *receiver) decide(ctx context.Context) error {
 	for {
 		if err := r.remember(ctx); err != nil {
+			return err
+		}
+		if err := r.forget(ctx); err != nil {
 			return err
 		}
 		run := r.decidable()
@@ -213,7 +301,7 @@ func (r *receiver) decidable() (run []*arrival) {
 	frontier := func(stream message.StreamID) uint64 {
 		f, ok := frontiers[stream]
 		if !ok {
-			f = r.s.link.store.Frontier(stream, r.queue)
+			f = r.s.link.store.Frontier(stream, r.To)
 			frontiers[stream] = f
 		}
 		return f
@@ -253,14 +341,15 @@ func (r *receiver) decideRun(ctx context.Context, run []*arrival) error {
 	if last := run[len(run)-1]; last.rotten != nil {
 		rotten, run = last, run[:len(run)-1]
 	}
-	if len(run) > 0 {
-		arrivals := spool.Arrivals{Peer: r.s.link.o.Name, Session: r.s.id, Queue: r.queue, Stream: run[0].stream, Messages: make([]spool.Arrival, len(run))}
+	if now := time.Now(); len(run) > 0 {
+		arrivals := spool.Arrivals{Peer: r.s.link.o.Name, Session: r.s.id, Queue: r.To, Stream: run[0].stream, Messages: make([]spool.Arrival, len(run))}
 		for i := range run {
 			arrivals.Messages[i] = run[i].Arrival
+			arrivals.Messages[i].Age += now.Sub(run[i].at)
 		}
 		decisions, err := r.s.link.store.Accept(ctx, arrivals)
 		if err != nil {
-			return fmt.Errorf("accept %d messages into queue %q: %w", len(run), r.queue, err)
+			return fmt.Errorf("accept %d messages into queue %q: %w", len(run), r.To, err)
 		}
 		r.answer(run, decisions)
 	}
@@ -273,14 +362,14 @@ func (r *receiver) decideRun(ctx context.Context, run []*arrival) error {
 // answerRotten refuses a record whose bytes do not match their sums, unless its number is known already: what was admitted
 // once is answered whatever a later copy looks like, or its sender would keep it for ever.
 func (r *receiver) answerRotten(a *arrival) {
-	if a.Number > r.s.link.store.Frontier(a.stream, r.queue) {
+	if a.Number > r.s.link.store.Frontier(a.stream, r.To) {
 		r.tally.refused.Add(1)
 		r.refuse(a, a.rotten)
 		return
 	}
 	r.count(message.Below)
 	known := protocol.AcceptedRange{Range: message.Range{First: a.Number, Last: a.Number}, Verdict: message.Below}
-	r.s.send(&protocol.Accepted{Answer: r.s.answer(r.queue, a.stream), Ranges: []protocol.AcceptedRange{known}})
+	r.s.send(&protocol.Accepted{Answer: r.s.answer(r.To, a.stream), Ranges: []protocol.AcceptedRange{known}})
 }
 
 // answer says what was decided: consecutive numbers of one verdict as one range, refusals one by one. Even a duplicate is
@@ -290,7 +379,7 @@ func (r *receiver) answer(run []*arrival, decisions []spool.Decision) {
 	var ranges []protocol.AcceptedRange
 	flush := func() {
 		if len(ranges) > 0 {
-			r.s.send(&protocol.Accepted{Answer: r.s.answer(r.queue, stream), Ranges: ranges})
+			r.s.send(&protocol.Accepted{Answer: r.s.answer(r.To, stream), Ranges: ranges})
 			ranges = nil
 		}
 	}
@@ -313,14 +402,18 @@ func (r *receiver) answer(run []*arrival, decisions []spool.Decision) {
 			r.refuse(run[i], d.Refusal)
 		default:
 			r.count(d.Verdict)
-			if n := len(ranges); n > 0 && ranges[n-1].Verdict == d.Verdict && ranges[n-1].Last+1 == number {
-				ranges[n-1].Last = number
-				continue
+			one := protocol.AcceptedRange{Verdict: d.Verdict, Young: d.Young, Reason: d.Reason}
+			if n := len(ranges); n > 0 && ranges[n-1].Last+1 == number {
+				if one.Range = ranges[n-1].Range; one == ranges[n-1] {
+					ranges[n-1].Last = number
+					continue
+				}
 			}
 			if len(ranges) == protocol.MaxAcceptedRanges {
 				flush()
 			}
-			ranges = append(ranges, protocol.AcceptedRange{Range: message.Range{First: number, Last: number}, Verdict: d.Verdict})
+			one.Range = message.Range{First: number, Last: number}
+			ranges = append(ranges, one)
 		}
 	}
 	flush()
@@ -329,9 +422,12 @@ func (r *receiver) answer(run []*arrival, decisions []spool.Decision) {
 }
 
 func (r *receiver) count(v message.Verdict) {
-	if v == message.Accepted {
+	switch v {
+	case message.Accepted:
 		r.tally.accepted.Add(1)
-	} else {
+	case message.Closed:
+		r.tally.closed.Add(1)
+	default:
 		r.tally.duplicates.Add(1)
 	}
 }
@@ -351,7 +447,7 @@ func (r *receiver) putBack(early []*arrival) {
 // grant raises the credit of a stream when half of what was granted is used.
 func (r *receiver) grant(stream message.StreamID) {
 	o := r.s.link.o
-	through := r.s.link.store.Frontier(stream, r.queue) + o.CreditMessages
+	through := r.s.link.store.Frontier(stream, r.To) + o.CreditMessages
 	r.mu.Lock()
 	raise := through >= r.granted[stream]+o.CreditMessages/2
 	if raise {
@@ -362,13 +458,13 @@ func (r *receiver) grant(stream message.StreamID) {
 	}
 	r.mu.Unlock()
 	if raise {
-		r.s.send(&protocol.Credit{Session: r.s.id, Queue: r.queue, Stream: stream, Through: through, Bytes: o.CreditBytes})
+		r.s.send(&protocol.Credit{Session: r.s.id, Queue: r.To, Stream: stream, Through: through, Bytes: o.CreditBytes})
 	}
 }
 
 // refuse answers what was not stored, with the reach of its cause: the message's own fault, or the route's state.
 func (r *receiver) refuse(a *arrival, cause error) {
-	f := &protocol.Refused{Answer: r.s.answer(r.queue, a.stream), Text: cause.Error()}
+	f := &protocol.Refused{Answer: r.s.answer(r.To, a.stream), Text: cause.Error()}
 	f.Scope, f.Code = scopeOf(cause)
 	if f.Scope == protocol.ScopeMessage {
 		f.Range = message.Range{First: a.Number, Last: a.Number}
@@ -387,6 +483,14 @@ func scopeOf(cause error) (protocol.Scope, protocol.Code) {
 		return protocol.ScopeMessage, protocol.CodeTooLarge
 	case errors.Is(cause, spool.ErrLoop):
 		return protocol.ScopeMessage, protocol.CodeLoop
+	case errors.Is(cause, spool.ErrTooOld):
+		return protocol.ScopeMessage, protocol.CodeHorizonPassed
+	case errors.Is(cause, spool.ErrInDoubt):
+		return protocol.ScopeMessage, protocol.CodeInDoubt
+	case errors.Is(cause, spool.ErrLedgerFull):
+		return protocol.ScopeRoute, protocol.CodeLedgerFull
+	case errors.Is(cause, spool.ErrFork):
+		return protocol.ScopeRoute, protocol.CodeFork
 	case isMalformed(cause), errors.Is(cause, spool.ErrMalformed):
 		return protocol.ScopeMessage, protocol.CodeMalformed
 	case errors.Is(cause, spool.ErrNoQueue):

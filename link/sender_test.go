@@ -104,63 +104,6 @@ func TestRefusedRouteHoldsProbesAndIsReleasedWhileOthersGoOn(t *testing.T) {
 	}
 }
 
-func TestRefusedMessageHoldsItsRouteAndNothingBehindItIsShipped(t *testing.T) {
-	for _, code := range []protocol.Code{protocol.CodeIDConflict, protocol.CodeTooLarge, protocol.CodeCorrupt} {
-		t.Run(string(code), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h := newHost(t, newNetwork())
-				k := newPeer(t, h).meet()
-				h.put(orders, 10, names("o", 5)...)
-				s := k.shipped()
-				bad := s.Items[2].Number
-				good := *s
-				good.Items = s.Items[:2]
-				k.settle(&good)
-				refuse := func() {
-					k.say(&protocol.Refused{Answer: k.answerTo(s), Scope: protocol.ScopeMessage, Range: message.Range{First: bad, Last: bad}, Code: code, Text: "its own fault"})
-				}
-				refuse()
-				eventually(t, "the route is held", func() bool { return h.send(t, orders).Held != "" })
-				if held := h.send(t, orders).Held; !strings.HasPrefix(held, string(code)) || !strings.Contains(held, "message 3") || !strings.Contains(held, "its own fault") {
-					t.Errorf("held: %s", held)
-				}
-				for range 4 {
-					if p := k.shipped(); !slices.Equal(numbers(p), []uint64{bad}) {
-						t.Fatalf("shipped %v, want the refused %d alone", numbers(p), bad)
-					}
-					refuse()
-				}
-				if got := h.ids(orders); !slices.Equal(got, names("o", 5)[2:]) {
-					t.Errorf("left %v", got)
-				}
-			})
-		})
-	}
-}
-
-func TestMessageLargerThanThePeerTakesHoldsItsRouteAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, newNetwork(), secondRoute)
-		p := newPeer(t, h)
-		p.limits.MaxMessageBytes = 1000
-		k := p.meet()
-		h.put(orders, 1000, "fits")
-		h.put(orders, 300<<10, "does-not")
-		h.put(orders, 1000, "behind")
-		k.settle(k.shipped())
-		eventually(t, "the route is held", func() bool { return strings.HasPrefix(h.send(t, orders).Held, "too-large: message 2:") })
-		h.put("returns", 10, "r")
-		k.settle(k.shipped())
-		time.Sleep(time.Minute)
-		if len(k.ships) != 0 || h.state() != link.Up {
-			t.Errorf("%d more batches, state %s", len(k.ships), h.state())
-		}
-		if got := h.ids(orders); !slices.Equal(got, []string{"does-not", "behind"}) {
-			t.Errorf("left %v", got)
-		}
-	})
-}
-
 func TestAnswersOfAnotherOpeningOrSessionSettleNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, newNetwork())

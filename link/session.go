@@ -75,7 +75,7 @@ func newSession(ctx context.Context, l *Link, setup sessionSetup) *session {
 		s.senders = append(s.senders, newSender(s, send))
 	}
 	for _, r := range l.o.Receives {
-		s.receivers[r.To] = newReceiver(s, r.To)
+		s.receivers[r.To] = newReceiver(s, r)
 	}
 	return s
 }
@@ -194,6 +194,10 @@ func (s *session) obey(f protocol.Frame) error {
 	case *protocol.Credit:
 		if f.Session == s.id {
 			s.credit(f)
+		}
+	case *protocol.Floor:
+		if r, ok := s.receivers[f.Queue]; ok && f.Session == s.id {
+			r.floor(f.Stream, f.Floor)
 		}
 	case *protocol.Use:
 		// A Use for the session in force changes nothing; one for another session stands on that one's own stream.

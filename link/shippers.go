@@ -229,8 +229,8 @@ func (s *session) receive(ctx context.Context, conn Conn) error {
 	return g.Wait()
 }
 
-// readBatch reads the one Ship of a stream. A stream that breaks off is nothing: its batch comes again. One that does not
-// hold a Ship is a peer that speaks another language, and ends the session.
+// readBatch reads the one Ship or Close of a stream. A stream that breaks off is nothing: its batch comes again. One that holds
+// another frame is a peer that speaks another language, and ends the session.
 func (s *session) readBatch(stream ReceiveStream, conn Conn) error {
 	f, err := protocol.NewReader(stream, s.link.o.MaxMessageBytes).Next()
 	stream.Stop()
@@ -242,12 +242,15 @@ func (s *session) readBatch(stream ReceiveStream, conn Conn) error {
 		}
 		return nil
 	}
-	ship, ok := f.(*protocol.Ship)
-	if !ok {
+	switch f := f.(type) {
+	case *protocol.Ship:
+		s.arrive(f)
+	case *protocol.Close:
+		s.arriveClose(f)
+	default:
 		err := fmt.Errorf("%s sent %s where a batch was due", conn.RemoteAddr(), f.Type())
 		s.end(err)
 		return err
 	}
-	s.arrive(ship)
 	return nil
 }

@@ -23,6 +23,8 @@ const (
 	Stalled State = "stalled"
 	// RemoteFull: the peer has no room for a route's messages.
 	RemoteFull State = "remote-full"
+	// LedgerFull: the peer's ledger of ids has no room for a route's messages.
+	LedgerFull State = "ledger-full"
 	// Refused: one of both sides refuses the other: wrong key or wrong version.
 	Refused State = "refused"
 	// Draining: the agent is shutting down.
@@ -58,22 +60,36 @@ type SendStatus struct {
 	Unanswered       int
 	UnansweredBytes  int
 	OldestUnanswered time.Duration
-	Settled, Resent  uint64
+	// Settled messages were brought over, Buried ones became dead letters.
+	Settled, Buried, Resent uint64
 }
 
 // ReceiveStatus is one route in, counted since the agent started.
 type ReceiveStatus struct {
 	Receive
 	// Horizon is the longest the peer may retry a message, as it has announced; 0 for without end or not yet announced.
-	Horizon                       time.Duration
-	Accepted, Duplicates, Refused uint64
+	Horizon time.Duration
+	// Refusal says why nothing is taken on the route; empty if all is well.
+	Refusal                               string
+	Accepted, Duplicates, Closed, Refused uint64
 }
 
 // tally counts what a route has done since the agent started, over all sessions.
 type tally struct {
-	settled, resent               atomic.Uint64
-	horizon                       atomic.Int64 // nanoseconds, of a route in
-	accepted, duplicates, refused atomic.Uint64
+	settled, buried, resent               atomic.Uint64
+	horizon                               atomic.Int64           // nanoseconds, of a route in
+	refusal                               atomic.Pointer[string] // of a route in; nil if it is taken
+	accepted, duplicates, closed, refused atomic.Uint64
+}
+
+// refuse notes why a route in is not taken, nil if it is, and reports whether that is news.
+func (t *tally) refuse(refusal error) (changed bool) {
+	if refusal == nil {
+		return t.refusal.Swap(nil) != nil
+	}
+	text := refusal.Error()
+	before := t.refusal.Swap(&text)
+	return before == nil || *before != text
 }
 
 // status is what a link last said of itself.
@@ -130,7 +146,7 @@ func (l *Link) Status() Status {
 	}
 	for _, send := range l.o.Sends {
 		t := l.tallies["send "+send.Name]
-		row := SendStatus{Send: send, Settled: t.settled.Load(), Resent: t.resent.Load()}
+		row := SendStatus{Send: send, Settled: t.settled.Load(), Buried: t.buried.Load(), Resent: t.resent.Load()}
 		if s != nil {
 			s.describe(&row, now)
 		}
@@ -138,12 +154,22 @@ func (l *Link) Status() Status {
 	}
 	for _, r := range l.o.Receives {
 		t := l.tallies["receive "+r.To]
-		st.Receives = append(st.Receives, ReceiveStatus{Receive: r, Horizon: time.Duration(t.horizon.Load()), Accepted: t.accepted.Load(), Duplicates: t.duplicates.Load(), Refused: t.refused.Load()})
+		row := ReceiveStatus{
+			Receive: r, Horizon: time.Duration(t.horizon.Load()),
+			Accepted: t.accepted.Load(), Duplicates: t.duplicates.Load(), Closed: t.closed.Load(), Refused: t.refused.Load(),
+		}
+		if refusal := t.refusal.Load(); refusal != nil {
+			row.Refusal = *refusal
+		}
+		st.Receives = append(st.Receives, row)
 	}
 	if st.State == Up {
 		for _, row := range st.Sends {
-			if code, _, ok := cutHold(row.Held); ok && code == string(protocol.CodeRemoteFull) {
+			switch holdCode(row.Held) {
+			case protocol.CodeRemoteFull:
 				st.State, st.Reason = RemoteFull, fmt.Sprintf("queue %q: %s", row.To, row.Held)
+			case protocol.CodeLedgerFull:
+				st.State, st.Reason = LedgerFull, fmt.Sprintf("queue %q: %s", row.To, row.Held)
 			}
 		}
 	}

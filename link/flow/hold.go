@@ -37,12 +37,12 @@ func (l *Lane) Hold(now time.Time, reason string) {
 	l.route.reason = reason
 }
 
-// Refused says that the peer refuses a message for its own fault. The lane holds at it: lower messages go on, nothing at or
-// above it is shipped but itself, alone, with growing waits once it is the lowest; what was under way above it is shipped
-// again afterwards. Its own answer ends the hold. Of a range the lowest message counts; numbers that are not under way in
-// this session are ignored.
-func (l *Lane) Refused(now time.Time, stream message.StreamID, r message.Range, reason string) {
-	at, ok := l.lowestShippedIn(stream, r)
+// HoldAt says that a message can neither be shipped nor be closed: nobody can read here what it is. The lane holds at it:
+// lower messages go on, nothing at or above it is shipped but itself, alone, with growing waits once it is the lowest; what
+// was under way above it is shipped again afterwards. Its own answer ends the hold. A number that is not under way in this
+// session is ignored.
+func (l *Lane) HoldAt(now time.Time, stream message.StreamID, number uint64, reason string) {
+	at, ok := l.shipped(stream, number)
 	if !ok || l.refusal.on && l.refusedAt < at {
 		return
 	}
@@ -53,24 +53,18 @@ func (l *Lane) Refused(now time.Time, stream message.StreamID, r message.Range, 
 	l.refusal.reason = reason
 }
 
-func (l *Lane) lowestShippedIn(stream message.StreamID, r message.Range) (position uint64, ok bool) {
+// shipped returns the position of a message that is under way in this session.
+func (l *Lane) shipped(stream message.StreamID, number uint64) (position uint64, ok bool) {
 	slot, ok := l.streams.find(stream)
-	if !ok {
+	p := l.ring.search(number)
+	if !ok || p >= l.fresh {
 		return 0, false
 	}
-	for p := l.ring.search(r.First); p < l.fresh; p++ {
-		e := l.ring.at(p)
-		if e.number > r.Last {
-			break
-		}
-		if e.stream == slot && e.via != gone {
-			return p, true
-		}
-	}
-	return 0, false
+	e := l.ring.at(p)
+	return p, e.number == number && e.stream == slot && e.via != gone
 }
 
-// Held says why the lane ships nothing but probes, if so: the route's reason, else that of the refused message.
+// Held says why the lane ships nothing but probes, if so: the route's reason, else that of the message that cannot be read.
 func (l *Lane) Held() (reason string, ok bool) {
 	if l.route.on {
 		return l.route.reason, true

@@ -20,6 +20,9 @@ type Item struct {
 	message.Place
 	// Bytes is the size of its record, at most 4 GiB.
 	Bytes int
+	// Until is when the message is not to be shipped any more but to be closed, for Cause; the zero time means never.
+	Until time.Time
+	Cause message.Reason
 }
 
 // Grant is what may be unanswered before the first Credit of a session.
@@ -28,8 +31,8 @@ type Grant struct {
 	Messages uint64
 }
 
-// Lane decides for one lane of one route: what to ship next, what to ship again, and when to ask again. Messages leave in the
-// order of their numbers. It is not safe for concurrent use: its owner guards it.
+// Lane decides for one lane of one route: what to ship next, what to ship again, what to close in place of shipping it, and when
+// to ask again. Messages leave in the order of their numbers. It is not safe for concurrent use: its owner guards it.
 //
 // A session begins with Begin; before the first one nothing is shipped. The owner then asks Next until it says no, and again
 // after each other call and at Wake.
@@ -37,6 +40,8 @@ type Lane struct {
 	options Options
 	ring    ring
 	streams streams
+	causes  causes
+	zero    time.Time // from which entries count their until
 
 	// last is the highest number offered, held the entries that are not gone.
 	last uint64
@@ -96,7 +101,11 @@ func (l *Lane) Offer(items []Item) {
 			slot = l.streams.need(it.Stream)
 		}
 		l.streams[slot].held++
-		l.ring.push(entry{number: it.Number, bytes: uint32(it.Bytes), stream: slot, via: waiting})
+		e := entry{number: it.Number, until: math.MaxInt64, bytes: uint32(it.Bytes), stream: slot, via: waiting}
+		if !it.Until.IsZero() {
+			e.until, e.cause = l.since(it.Until), l.causes.slot(it.Cause)
+		}
+		l.ring.push(e)
 		l.last = it.Number
 		l.held++
 		l.stats.Offered++
@@ -174,6 +183,8 @@ func (l *Lane) Unanswered() (messages int, bytes int, oldest time.Time) {
 type Stats struct {
 	// Offered messages; Shipped counts every shipment of one, Resent those that were not its first.
 	Offered, Shipped, Resent uint64
+	// Closed counts, of the shipments, those as a Close.
+	Closed uint64
 	// Answered messages have ended.
 	Answered uint64
 	// Timeouts counts batches shipped again because no answer came, Probes the tries of a held lane.

@@ -326,18 +326,18 @@ func TestAFullPeerIsNotFlooded(t *testing.T) {
 	}
 }
 
-func TestARefusedMessageHoldsTheLaneAtIt(t *testing.T) {
+func TestAnUnreadableMessageHoldsTheLaneAtIt(t *testing.T) {
 	l := begun(flow.Options{BatchMessages: 2}, plenty, items(oldEpoch, 10, upTo(8)...))
 	requireNext(t, l, start, 0, 1, 2)
 	requireNext(t, l, start, 0, 3, 4)
-	l.Refused(start, oldEpoch, message.Range{First: 7, Last: 9}, "never shipped")
-	l.Refused(start, newEpoch, message.Range{First: 3, Last: 3}, "another stream")
+	l.HoldAt(start, oldEpoch, 7, "never shipped")
+	l.HoldAt(start, newEpoch, 3, "another stream")
 	if reason, ok := l.Held(); ok {
 		t.Fatalf("held for %q", reason)
 	}
-	l.Refused(start, oldEpoch, message.Range{First: 3, Last: 3}, "too large")
-	l.Refused(start, oldEpoch, message.Range{First: 4, Last: 4}, "too large as well") // it is told again in its turn
-	requireNothing(t, l, start)                                                       // 1 and 2 are under way, 3 stops the rest
+	l.HoldAt(start, oldEpoch, 3, "too large")
+	l.HoldAt(start, oldEpoch, 4, "too large as well") // it is told again in its turn
+	requireNothing(t, l, start)                       // 1 and 2 are under way, 3 stops the rest
 	l.Lost(0)
 	requireNext(t, l, start, 1, 1, 2)
 	requireNothing(t, l, start)
@@ -348,7 +348,7 @@ func TestARefusedMessageHoldsTheLaneAtIt(t *testing.T) {
 	requireNothing(t, l, start)
 	requireWake(t, l, after(time.Second))
 	requireNext(t, l, after(time.Second), 1, 3)
-	l.Refused(after(time.Second), oldEpoch, message.Range{First: 3, Last: 3}, "too large")
+	l.HoldAt(after(time.Second), oldEpoch, 3, "too large")
 	requireWake(t, l, after(3*time.Second))
 	l.Answered(after(2*time.Second), oldEpoch, []message.Range{{First: 3, Last: 3}})
 	requireNext(t, l, after(2*time.Second), 1, 4)

@@ -33,6 +33,7 @@ type model struct {
 type modelItem struct {
 	flow.Item
 	ended, ever, now bool // now: shipped in this session
+	closing, closed  bool // closed: it left as a Close last
 	via              int  // connection it is under way on, -1 if it waits
 	batch            int
 	first            time.Time
@@ -117,8 +118,15 @@ func (m *model) pick(now time.Time) (picked []int) {
 	}
 
 	size := 0
+	sizeOf := func(it modelItem) int {
+		if it.closes(now) {
+			return 300
+		}
+		return it.Bytes
+	}
 	fits := func(it modelItem) bool {
-		return len(picked) == 0 || len(picked) < m.o.BatchMessages && size+it.Bytes <= m.o.BatchBytes && it.Stream == m.list[picked[0]].Stream
+		return len(picked) == 0 || len(picked) < m.o.BatchMessages && size+sizeOf(it) <= m.o.BatchBytes &&
+			it.Stream == m.list[picked[0]].Stream && it.closes(now) == m.list[picked[0]].closes(now)
 	}
 	ramps := func(i int) bool {
 		under := len(picked)
@@ -139,7 +147,7 @@ func (m *model) pick(now time.Time) (picked []int) {
 		if !fits(it) || !ramps(i) {
 			break
 		}
-		picked, size = append(picked, i), size+it.Bytes
+		picked, size = append(picked, i), size+sizeOf(it)
 	}
 	if len(picked) > 0 {
 		return picked
@@ -148,7 +156,10 @@ func (m *model) pick(now time.Time) (picked []int) {
 	if m.list[head].now && !now.Before(m.quiet.Add(m.silent)) {
 		for i, it := range m.list {
 			if !it.ended && it.now && it.via >= 0 && it.batch == m.list[head].batch {
-				picked = append(picked, i)
+				if !fits(it) {
+					break
+				}
+				picked, size = append(picked, i), size+sizeOf(it)
 			}
 		}
 		m.silent = min(2*m.silent, m.o.ResendMax)
@@ -158,14 +169,15 @@ func (m *model) pick(now time.Time) (picked []int) {
 	if m.refused.on {
 		return nil
 	}
+	records := 0
 	for i, it := range m.list {
 		if it.ended || it.now {
 			continue
 		}
-		if !fits(it) || !ramps(i) || !m.credits(it, messages+len(picked), bytes+size) {
+		if !fits(it) || !ramps(i) || !m.credits(it, messages+len(picked), bytes+records) {
 			break
 		}
-		picked, size = append(picked, i), size+it.Bytes
+		picked, size, records = append(picked, i), size+sizeOf(it), records+it.Bytes
 	}
 	return picked
 }
@@ -182,6 +194,10 @@ func (m *model) next(now time.Time, via int) (b flow.Batch, ok bool) {
 	for _, i := range picked {
 		it := &m.list[i]
 		s := flow.Shipment{Number: it.Number, Bytes: it.Bytes}
+		if it.closes(now) {
+			s.Cause, b.Closing = message.ReasonTTL, true
+		}
+		it.closing, it.closed = it.closes(now), it.closes(now)
 		for _, lower := range m.list[:i] {
 			if !lower.ended {
 				s.Prev = lower.Place
@@ -241,9 +257,26 @@ func (m *model) hold(now time.Time) {
 	}
 }
 
-func (m *model) refuse(now time.Time, stream message.StreamID, r message.Range) {
+func (it modelItem) closes(now time.Time) bool {
+	return it.closing || !it.Until.IsZero() && !now.Before(it.Until)
+}
+
+func (m *model) close(stream message.StreamID, r message.Range) {
+	for i := range m.list {
+		it := &m.list[i]
+		if it.Stream != stream || it.Number < r.First || it.Number > r.Last || it.ended {
+			continue
+		}
+		it.closing = true
+		if it.now && !it.closed {
+			it.via = -1
+		}
+	}
+}
+
+func (m *model) holdAt(now time.Time, stream message.StreamID, number uint64) {
 	for i, it := range m.list {
-		if it.Stream != stream || it.Number < r.First || it.Number > r.Last || it.ended || !it.now {
+		if it.Stream != stream || it.Number != number || it.ended || !it.now {
 			continue
 		}
 		if !m.refused.on || i < m.at {
@@ -286,7 +319,7 @@ func TestLaneDoesWhatTheModelDoes(t *testing.T) {
 
 func laneAgainstModel(t *rapid.T) {
 	o := flow.Options{
-		BatchBytes: 100, BatchMessages: rapid.IntRange(1, 6).Draw(t, "batch"),
+		BatchBytes: rapid.SampledFrom([]int{100, 1000}).Draw(t, "bytes"), BatchMessages: rapid.IntRange(1, 6).Draw(t, "batch"),
 		ResendAfter: time.Second, ResendMax: 10 * time.Second, Probe: 2 * time.Second, ProbeMax: 15 * time.Second,
 	}
 	lane, m := flow.NewLane(o), newModel(o)
@@ -317,6 +350,10 @@ func laneAgainstModel(t *rapid.T) {
 				}
 				number += uint64(rapid.IntRange(1, 3).Draw(t, "gap"))
 				list = append(list, items(message.StreamID{stream}, rapid.IntRange(0, 120).Draw(t, "size"), number)...)
+				if rapid.IntRange(0, 5).Draw(t, "ends") == 0 {
+					it := &list[len(list)-1]
+					it.Until, it.Cause = now.Add(time.Duration(rapid.IntRange(-2, 40).Draw(t, "until"))*time.Second), message.ReasonTTL
+				}
 			}
 			lane.Offer(list)
 			m.offer(list)
@@ -393,10 +430,15 @@ func laneAgainstModel(t *rapid.T) {
 			lane.Hold(now, "full")
 			m.hold(now)
 		},
-		"refuse": func(t *rapid.T) {
+		"hold at": func(t *rapid.T) {
 			id, r := someStream.Draw(t, "of"), someRange.Draw(t, "range")
-			lane.Refused(now, id, r, "too large")
-			m.refuse(now, id, r)
+			lane.HoldAt(now, id, r.First, "unreadable")
+			m.holdAt(now, id, r.First)
+		},
+		"close": func(t *rapid.T) {
+			id, r := someStream.Draw(t, "of"), someRange.Draw(t, "range")
+			lane.Close(id, r, message.ReasonTTL)
+			m.close(id, r)
 		},
 		"": func(t *rapid.T) {
 			messages, bytes, oldest := lane.Unanswered()

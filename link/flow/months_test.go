@@ -267,7 +267,7 @@ func (w *world) answer(a answer) {
 	}
 	if a.refused != nil {
 		w.held = w.now
-		w.lane.Refused(w.now, a.refused.Stream, message.Range{First: a.refused.Number, Last: a.refused.Number}, "too large")
+		w.lane.HoldAt(w.now, a.refused.Stream, a.refused.Number, "too large")
 	}
 	if a.full {
 		w.held = w.now

@@ -6,9 +6,11 @@ import (
 	"drawbridge/message"
 )
 
-// Batch is what one Ship frame carries.
+// Batch is what one Ship frame carries, or one Close frame.
 type Batch struct {
 	Stream message.StreamID
+	// Closing says that all of the batch is to be closed; else all of it is to be shipped.
+	Closing bool
 	// Items rise in number. The slice is the caller's.
 	Items []Shipment
 	// Bytes is the sum over the records.
@@ -24,7 +26,15 @@ type Shipment struct {
 	Prev message.Place
 	// Bytes is the size of the record.
 	Bytes int
+	// Cause is why the message is to be closed.
+	Cause message.Reason
 }
+
+// Of a Close, the size of an item at most, and how many go into a batch.
+const (
+	closeBytes    = 300
+	closeMessages = 128
+)
 
 // Next returns the next batch to ship over connection via, a number from 0 up; false means that nothing may be shipped now.
 // The batch counts as shipped: if it did not leave, say Lost. It holds messages of one stream, lowest first. In turn: the
@@ -39,12 +49,12 @@ func (l *Lane) Next(now time.Time, via int) (Batch, bool) {
 			h.probed(now)
 			l.stats.Probes++
 		}
-	case l.pickLost():
+	case l.pickLost(now):
 	case l.pickSilent(now):
 		l.resend.grow()
 		l.stats.Timeouts++
 	default:
-		l.pickFresh()
+		l.pickFresh(now)
 	}
 	if len(l.picked) == 0 {
 		return Batch{}, false
@@ -67,7 +77,7 @@ func (l *Lane) Wake() time.Time {
 }
 
 // pickLost picks what waits to be shipped again. It was counted against credit when it was first shipped.
-func (l *Lane) pickLost() bool {
+func (l *Lane) pickLost(now time.Time) bool {
 	limit := l.fresh
 	if l.refusal.on {
 		limit = l.refusedAt
@@ -81,11 +91,11 @@ func (l *Lane) pickLost() bool {
 		if e.via != waiting {
 			continue
 		}
-		if !l.fits(e, bytes) || !l.ramps(p) {
+		if !l.fits(now, e, bytes) || !l.ramps(p) {
 			break
 		}
 		l.picked = append(l.picked, p)
-		bytes += int(e.bytes)
+		bytes += l.size(now, e)
 	}
 	return len(l.picked) > 0
 }
@@ -96,43 +106,60 @@ func (l *Lane) pickSilent(now time.Time) bool {
 	if !l.lowestShipped() || now.Before(l.quiet.Add(l.resend.now())) {
 		return false
 	}
-	batch := l.ring.at(l.ring.head).batch
+	batch, bytes := l.ring.at(l.ring.head).batch, 0
 	for p := l.ring.head; p < l.fresh; p++ {
-		if e := l.ring.at(p); e.via >= 0 && e.batch == batch {
-			l.picked = append(l.picked, p)
+		e := l.ring.at(p)
+		if e.via < 0 || e.batch != batch {
+			continue
 		}
+		if !l.fits(now, e, bytes) {
+			break // what of the batch is to be closed by now parts from the rest
+		}
+		l.picked = append(l.picked, p)
+		bytes += l.size(now, e)
 	}
 	return true
 }
 
 // pickFresh picks what was not shipped in this session, as far as credit goes. While the lane is held at a refused message
 // there is nothing for it: that message was shipped, so all that is fresh lies above.
-func (l *Lane) pickFresh() {
+func (l *Lane) pickFresh(now time.Time) {
 	if l.refusal.on {
 		return
 	}
-	bytes := 0
+	bytes, records := 0, 0
 	for p := l.fresh; p < l.ring.tail; p++ {
 		e := l.ring.at(p)
 		if e.via == gone {
 			continue
 		}
-		if !l.fits(e, bytes) || !l.ramps(p) || !l.credits(e, bytes) {
+		if !l.fits(now, e, bytes) || !l.ramps(p) || !l.credits(e, records) {
 			break
 		}
 		l.picked = append(l.picked, p)
-		bytes += int(e.bytes)
+		bytes += l.size(now, e)
+		records += int(e.bytes)
 	}
 }
 
-// fits says whether the batch that is being picked has room for e.
-func (l *Lane) fits(e *entry, bytes int) bool {
+// fits says whether the batch that is being picked has room for e: what is shipped and what is closed do not mix.
+func (l *Lane) fits(now time.Time, e *entry, bytes int) bool {
 	if len(l.picked) == 0 {
 		return true
 	}
+	first, closing := l.ring.at(l.picked[0]), l.closes(now, e)
 	return len(l.picked) < l.options.BatchMessages &&
-		bytes+int(e.bytes) <= l.options.BatchBytes &&
-		e.stream == l.ring.at(l.picked[0]).stream
+		(!closing || len(l.picked) < closeMessages) &&
+		bytes+l.size(now, e) <= l.options.BatchBytes &&
+		e.stream == first.stream && closing == (first.closing > 0)
+}
+
+// size is what e takes in a frame.
+func (l *Lane) size(now time.Time, e *entry) int {
+	if l.closes(now, e) {
+		return closeBytes
+	}
+	return int(e.bytes)
 }
 
 // credits says whether the peer lets e be shipped behind what is unanswered and picked. One message may always be unanswered:
@@ -172,13 +199,15 @@ func (l *Lane) ship(now time.Time, via int32) Batch {
 	if l.picked[0] == l.ring.head {
 		l.quiet = now
 	}
+	first := l.ring.at(l.picked[0])
 	b := Batch{
-		Stream: l.streams[l.ring.at(l.picked[0]).stream].id,
-		Items:  make([]Shipment, len(l.picked)),
+		Stream:  l.streams[first.stream].id,
+		Closing: l.closes(now, first),
+		Items:   make([]Shipment, len(l.picked)),
 	}
 	for i, p := range l.picked {
 		e := l.ring.at(p)
-		b.Items[i] = Shipment{Number: e.number, Prev: l.prev(p), Bytes: int(e.bytes)}
+		b.Items[i] = Shipment{Number: e.number, Prev: l.prev(p), Bytes: int(e.bytes), Cause: l.causes.of(e.closing)}
 		b.Bytes += int(e.bytes)
 		if p < l.ever {
 			b.Resent++
@@ -192,11 +221,14 @@ func (l *Lane) ship(now time.Time, via int32) Batch {
 		if e.via == waiting {
 			l.underWay++
 		}
-		e.via, e.batch = via, l.batch
+		e.via, e.batch, e.closed = via, l.batch, b.Closing
 	}
 	l.ever = max(l.ever, l.fresh)
 	l.stats.Shipped += uint64(len(b.Items))
 	l.stats.Resent += uint64(b.Resent)
+	if b.Closing {
+		l.stats.Closed += uint64(len(b.Items))
+	}
 	return b
 }
 

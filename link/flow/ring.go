@@ -1,8 +1,10 @@
 package flow
 
-// entry is one message in the lane: 32 bytes, so that two windows of a busy lane cost a quarter of a megabyte.
+// entry is one message in the lane: 48 bytes, so that two windows of a busy lane cost less than a megabyte.
 type entry struct {
 	number uint64
+	// until is when it is to be closed, in nanoseconds since the zero of the lane; never if that is beyond all time.
+	until int64
 	// first is when it was first shipped in this session, in nanoseconds since the session began.
 	first int64
 	bytes uint32
@@ -12,6 +14,10 @@ type entry struct {
 	batch uint32
 	// via is the connection that carries it, or waiting or gone.
 	via int32
+	// cause is why it is to be closed from until on, closing why it is being closed; slots of the lane's causes, 0 for none.
+	cause, closing uint8
+	// closed says that it left as a Close last.
+	closed bool
 }
 
 const (
