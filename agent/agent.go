@@ -171,7 +171,7 @@ func (a *Agent) linkOptions(name string) link.Options {
 		o.Sends = append(o.Sends, link.Send{Name: s.Name, From: s.From, To: s.To, RetryFor: s.RetryFor})
 	}
 	for _, r := range l.Receive {
-		o.Receives = append(o.Receives, link.Receive{To: r.To})
+		o.Receives = append(o.Receives, link.Receive{To: r.To, ByIDs: a.cfg.Queues[r.To].ByIDs, MaxWindow: a.cfg.LedgerMaxWindow})
 		o.MaxMessageBytes = max(o.MaxMessageBytes, a.cfg.Queues[r.To].MaxMessageBytes)
 	}
 	return o

@@ -53,7 +53,9 @@ func describeLink(st link.Status, queued map[string]spool.QueueStats, ledger spo
 		l.Receives = append(l.Receives, api.LinkReceive{
 			Queue:           r.To,
 			Accepted:        r.Accepted,
+			Reason:          r.Refusal,
 			Duplicates:      r.Duplicates,
+			Closed:          r.Closed,
 			Refused:         r.Refused,
 			Horizon:         horizon(r.Horizon),
 			Window:          shortDuration(window),
@@ -84,11 +86,12 @@ func describeRoute(st link.Status, s link.SendStatus, queued uint64) api.LinkRou
 		UnansweredBytes:        uint64(s.UnansweredBytes),
 		OldestUnansweredMillis: s.OldestUnanswered.Milliseconds(),
 		Settled:                s.Settled,
+		Buried:                 s.Buried,
 		Resent:                 s.Resent,
 		Horizon:                horizon(s.RetryFor),
 	}
 	switch {
-	case st.State != link.Up && st.State != link.RemoteFull:
+	case st.State != link.Up && st.State != link.RemoteFull && st.State != link.LedgerFull:
 		route.Reason = "the link is " + string(st.State)
 	case s.Held != "":
 		route.State, route.Reason = "held", s.Held

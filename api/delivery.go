@@ -15,7 +15,22 @@ type Message struct {
 	Headers  map[string]string `json:"headers,omitempty"`
 	// Deliveries counts how often the message was handed out, this time included.
 	Deliveries uint32 `json:"deliveries"`
+	// Death is why the message lies among the dead letters; absent from one that lives.
+	Death *Death `json:"death,omitempty"`
 	Body
+}
+
+// Death is how a message came among the dead letters.
+type Death struct {
+	// Reason is the stable word, Text says more.
+	Reason string `json:"reason"`
+	Text   string `json:"text,omitempty"`
+	// Queue is the queue that it died in, Route the way out on which, if it was on one.
+	Queue string `json:"queue"`
+	Route string `json:"route,omitempty"`
+	// Deliveries counts how often it was handed out there.
+	Deliveries uint32    `json:"deliveries"`
+	At         time.Time `json:"at"`
 }
 
 // Delivery is one message handed out to a consumer, one JSON object a line.

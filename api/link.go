@@ -42,8 +42,10 @@ type LinkRoute struct {
 	Unanswered             uint64 `json:"unanswered"`
 	UnansweredBytes        uint64 `json:"unanswered_bytes"`
 	OldestUnansweredMillis int64  `json:"oldest_unanswered_millis"`
-	// Settled and Resent count since the agent started.
+	// Settled, Buried and Resent count since the agent started: what was brought over, what became a dead letter, and what was
+	// shipped more than once.
 	Settled uint64 `json:"settled"`
+	Buried  uint64 `json:"buried"`
 	Resent  uint64 `json:"resent"`
 	// Horizon is the longest one message may be retried, as a duration; "unbounded" if for ever.
 	Horizon string `json:"horizon"`
@@ -52,9 +54,12 @@ type LinkRoute struct {
 // LinkReceive is one way in: what the peer may send to Queue.
 type LinkReceive struct {
 	Queue string `json:"queue"`
-	// Accepted, Duplicates and Refused count since the agent started.
+	// Reason says why nothing is taken on this way; absent if all is well.
+	Reason string `json:"reason,omitempty"`
+	// Accepted, Duplicates, Closed and Refused count since the agent started. Closed are messages that the peer has ended.
 	Accepted   uint64 `json:"accepted"`
 	Duplicates uint64 `json:"duplicates"`
+	Closed     uint64 `json:"closed"`
 	Refused    uint64 `json:"refused"`
 	// Horizon is the longest the peer may retry one message, as a duration; "unbounded" if for ever. Window is for how long
 	// an id must therefore be remembered, EffectiveWindow for how much of that every id is known: it is shorter while the

@@ -24,6 +24,8 @@ const (
 	CodeBadMethod  Code = "bad-method"
 	// CodeQueueIsRouted (409): the queue leaves by a link, so it gives no local leases.
 	CodeQueueIsRouted Code = "queue-is-routed"
+	// CodeReserved (403): the queue is for dead letters, and nobody may put into it.
+	CodeReserved Code = "reserved"
 	// CodeUnknown (503): the change may or may not be durable. Repeating the call with the same ids is safe.
 	CodeUnknown Code = "unknown"
 	// CodeStopping (503): the agent is stopping and the call changed nothing. Retry when it runs again.

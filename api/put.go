@@ -3,12 +3,14 @@ package api
 // Verdict is what became of one message that a producer offered.
 type Verdict string
 
-// The five verdicts a producer can hear. Silence means VerdictUnknown.
+// The verdicts a producer can hear. Silence means VerdictUnknown.
 const (
 	// VerdictStored: durable now.
 	VerdictStored Verdict = "stored"
 	// VerdictDuplicate: the queue has or had this id with the same content; the first copy counts.
 	VerdictDuplicate Verdict = "duplicate"
+	// VerdictDuplicateDead: like VerdictDuplicate, and the first copy lies among the queue's dead letters.
+	VerdictDuplicateDead Verdict = "duplicate-dead"
 	// VerdictIDConflict: the queue has or had this id with other content; nothing was stored.
 	VerdictIDConflict Verdict = "id-conflict"
 	// VerdictRefused: certainly not stored.
@@ -34,7 +36,8 @@ type PutLine struct {
 type PutResult struct {
 	ID      string  `json:"id"`
 	Verdict Verdict `json:"verdict"`
-	// Sequence is the message's place in the queue; with VerdictDuplicate that of the first copy. 0 when nothing is stored.
+	// Sequence is the message's place in the queue; with VerdictDuplicate that of the first copy, with
+	// VerdictDuplicateDead its place among the dead letters. 0 when nothing is stored.
 	Sequence uint64 `json:"sequence,omitempty"`
 	// Code and Detail say why a message of a batch was not stored.
 	Code   Code   `json:"code,omitempty"`

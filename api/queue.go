@@ -11,12 +11,15 @@ type Queue struct {
 	InDoubt uint64 `json:"in_doubt"`
 	// OldestAgeMillis is how long the oldest live message has been here.
 	OldestAgeMillis int64 `json:"oldest_age_millis"`
-	// Stored, Duplicates, Acked, Settled and Accepted count since the agent opened its spool.
+	// Stored, Duplicates, Acked, Settled, Accepted and Buried count since the agent opened its spool.
 	Stored     uint64 `json:"stored"`
 	Duplicates uint64 `json:"duplicates"`
 	Acked      uint64 `json:"acked"`
 	Settled    uint64 `json:"settled"`
 	Accepted   uint64 `json:"accepted"`
+	// Buried ones became dead letters: they lie in the queue of the same name with the suffix .dead, which is listed while it
+	// holds any.
+	Buried uint64 `json:"buried"`
 	// Route is the name of the route the queue leaves by; empty for a queue with local consumers.
 	Route string `json:"route,omitempty"`
 }

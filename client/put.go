@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -44,11 +45,20 @@ func (c *Client) Put(ctx context.Context, queue string, m Message) (api.PutResul
 	defer finish(resp)
 	res := api.PutResult{ID: m.ID, Verdict: api.VerdictStored}
 	if resp.StatusCode != http.StatusCreated {
-		res.Verdict = api.VerdictDuplicate
+		res.Verdict = knownAs(resp.Body)
 	}
 	// The status is the answer; a sequence that cannot be read is only not known.
 	res.Sequence, _ = strconv.ParseUint(resp.Header.Get(api.HeaderSequence), 10, 64)
 	return res, nil
+}
+
+// knownAs reads which kind of duplicate a message is. That it is one, the status has said.
+func knownAs(body io.Reader) api.Verdict {
+	var res api.PutResult
+	if err := json.NewDecoder(body).Decode(&res); err == nil && res.Verdict == api.VerdictDuplicateDead {
+		return res.Verdict
+	}
+	return api.VerdictDuplicate
 }
 
 func putRequest(queue string, m Message) (request, error) {

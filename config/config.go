@@ -28,6 +28,8 @@ type Config struct {
 	LedgerMemoryBytes int
 	// LedgerMaxBytes bounds what of the spool's file remembers ids. Default 1 GiB.
 	LedgerMaxBytes uint64
+	// LedgerMaxWindow is the longest that ids are promised to a peer whose queue here goes by ids. Default 30 days.
+	LedgerMaxWindow time.Duration
 	// MemoryLimitBytes is what the process tries not to exceed, by collecting garbage more often. 0: no limit.
 	MemoryLimitBytes uint64
 	Log              Log

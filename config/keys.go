@@ -16,7 +16,7 @@ type keys struct {
 var (
 	rootKeys = keys{
 		under:   "the top level",
-		known:   []string{"agent", "data_dir", "listen", "defaults", "queues", "links", "ledger_memory", "ledger_max_bytes", "memory_limit", "log", "shutdown_grace"},
+		known:   []string{"agent", "data_dir", "listen", "defaults", "queues", "links", "ledger_memory", "ledger_max_bytes", "ledger_max_window", "memory_limit", "log", "shutdown_grace"},
 		later:   []string{"include", "epoch_retention"},
 		example: "agent: fra-1",
 	}
@@ -28,9 +28,9 @@ var (
 	}
 	queueKeys = keys{
 		under: "queues.NAME or defaults",
-		known: []string{"visibility_timeout", "max_message_bytes"},
+		known: []string{"visibility_timeout", "max_message_bytes", "dedupe"},
 		later: []string{"max_deliveries", "retry", "ttl", "expire", "durability", "order", "max_bytes", "max_messages", "when_full",
-			"dead_letter", "engine", "dedupe", "id_scope", "enabled"},
+			"dead_letter", "engine", "id_scope", "enabled"},
 		example: "visibility_timeout: 30s",
 	}
 	linkKeys = keys{

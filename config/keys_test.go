@@ -7,7 +7,7 @@ func TestWrongKeysAndValuesAreTold(t *testing.T) {
 	requireProblems(t, []badFile{
 		{"unknown key", `agent: a
 queus: {}`, []string{
-			`2:1 queus: unknown key, allowed here: agent, data_dir, listen, defaults, queues, links, ledger_memory, ledger_max_bytes, memory_limit, log, shutdown_grace -> queues`,
+			`2:1 queus: unknown key, allowed here: agent, data_dir, listen, defaults, queues, links, ledger_memory, ledger_max_bytes, ledger_max_window, memory_limit, log, shutdown_grace -> queues`,
 		}},
 		{"unknown key, nothing near", `agent: a
 log: {colour: blue}`, []string{
@@ -26,18 +26,18 @@ agent: b`, []string{
 		{"keys of later versions", `agent: a
 include: links.d/*.yaml
 listen: {token_file: /t}
-queues: {orders: {ttl: 1d, max_bytes: 2GiB, max_deliveries: 5, order: fifo, dedupe: ids}}`, []string{
+queues: {orders: {ttl: 1d, max_bytes: 2GiB, max_deliveries: 5, order: fifo, id_scope: global}}`, []string{
 			`2:1 include: not supported by this version yet`,
 			`3:10 listen.token_file: not supported by this version yet`,
 			`4:19 queues.orders.ttl: not supported by this version yet`,
 			`4:28 queues.orders.max_bytes: not supported by this version yet`,
 			`4:45 queues.orders.max_deliveries: not supported by this version yet`,
 			`4:64 queues.orders.order: not supported by this version yet`,
-			`4:77 queues.orders.dedupe: not supported by this version yet`,
+			`4:77 queues.orders.id_scope: not supported by this version yet`,
 		}},
 		{"key of a later version, mistyped", `agent: a
 queues: {orders: {max_delivery: 5}}`, []string{
-			`2:19 queues.orders.max_delivery: unknown key, allowed here: visibility_timeout, max_message_bytes -> max_deliveries`,
+			`2:19 queues.orders.max_delivery: unknown key, allowed here: visibility_timeout, max_message_bytes, dedupe -> max_deliveries`,
 		}},
 		{"no value", `agent:
 data_dir: ~`, []string{

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"drawbridge/dedupe"
 	"drawbridge/message"
 )
 
@@ -76,6 +77,7 @@ func (r *reader) config() *Config {
 		Listen:            Listen{API: paths.API},
 		LedgerMemoryBytes: defaultLedgerBytes,
 		LedgerMaxBytes:    defaultLedgerDisk,
+		LedgerMaxWindow:   dedupe.DefaultMaxWindow,
 		Log:               Log{Level: defaultLogLevel, Format: defaultLogFormat},
 		ShutdownGrace:     defaultShutdownGrace,
 	}
@@ -95,6 +97,7 @@ func (r *reader) config() *Config {
 	}
 	r.ledgerMemory(f["ledger_memory"], &c.LedgerMemoryBytes)
 	r.size(f["ledger_max_bytes"], &c.LedgerMaxBytes, leastLedgerDisk, 1<<40)
+	r.duration(f["ledger_max_window"], &c.LedgerMaxWindow, time.Hour, noLimit)
 	r.memoryLimit(f["memory_limit"], c)
 	r.log(f["log"], &c.Log)
 	r.duration(f["shutdown_grace"], &c.ShutdownGrace, 0, time.Hour)

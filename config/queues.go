@@ -28,4 +28,7 @@ func (r *reader) queue(n node, into *spool.QueueOptions) {
 	f := r.fields(n, queueKeys)
 	r.duration(f["visibility_timeout"], &into.VisibilityTimeout, time.Millisecond, noLimit)
 	r.size(f["max_message_bytes"], &into.MaxMessageBytes, 1, message.DefaultMessageBytes)
+	by := map[bool]string{false: "numbers", true: "ids"}[into.ByIDs]
+	r.word(f["dedupe"], &by, "numbers", "ids")
+	into.ByIDs = by == "ids"
 }

@@ -71,6 +71,7 @@ queues:
 # oldest ids are forgotten early; "links" shows for how long ids are known.
 # ledger_memory: 64MiB
 # ledger_max_bytes: 1GiB
+# ledger_max_window: 30d
 
 # What the whole process tries not to exceed, by collecting garbage more often. Default: no limit. GOMEMLIMIT in the
 # environment goes before it.

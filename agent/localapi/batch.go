@@ -152,6 +152,8 @@ func putResult(res spool.PutResult) api.PutResult {
 		return api.PutResult{ID: res.ID, Verdict: api.VerdictStored, Sequence: res.Sequence}
 	case spool.Duplicate:
 		return api.PutResult{ID: res.ID, Verdict: api.VerdictDuplicate, Sequence: res.Sequence}
+	case spool.DuplicateDead:
+		return api.PutResult{ID: res.ID, Verdict: api.VerdictDuplicateDead, Sequence: res.Sequence}
 	}
 	return refusedPut(res.ID, res.Err)
 }

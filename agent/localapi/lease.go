@@ -127,6 +127,14 @@ func apiMessage(queue string, sequence uint64, m *message.Message) api.Message {
 		StoredAt:   m.StoredAt.UTC(),
 		Headers:    headerMap(m.Headers),
 		Deliveries: m.Deliveries,
+		Death:      apiDeath(m.Death),
 		Body:       api.NewBody(m.Body),
 	}
+}
+
+func apiDeath(d *message.Death) *api.Death {
+	if d == nil {
+		return nil
+	}
+	return &api.Death{Reason: string(d.Reason), Text: d.Text, Queue: d.Queue, Route: d.Route, Deliveries: d.Deliveries, At: d.At}
 }

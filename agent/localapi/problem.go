@@ -51,6 +51,8 @@ func answerTo(code api.Code) answer {
 		return answer{http.StatusMethodNotAllowed, "the path does not take this method", "Use one of the methods in the Allow header"}
 	case api.CodeQueueIsRouted:
 		return answer{http.StatusConflict, "the queue leaves by a link", "Its messages belong to the far side: take them there, or look at them here with GET …/messages"}
+	case api.CodeReserved:
+		return answer{http.StatusForbidden, "the queue is for dead letters", "Nothing was stored; put into the queue itself"}
 	case api.CodeUnknown:
 		return answer{http.StatusServiceUnavailable, "outcome unknown", "It may or may not have been done; repeat the call with the same ids, which is safe"}
 	case api.CodeStopping:
@@ -79,6 +81,8 @@ func codeOf(method string, err error) api.Code {
 		return api.CodeTooLarge
 	case errors.Is(err, spool.ErrNoQueue):
 		return api.CodeNoSuchQueue
+	case errors.Is(err, spool.ErrReserved):
+		return api.CodeReserved
 	case errors.Is(err, spool.ErrRouted):
 		return api.CodeQueueIsRouted
 	case errors.Is(err, spool.ErrConflict):

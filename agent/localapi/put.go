@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"drawbridge/api"
 	"drawbridge/message"
@@ -67,6 +68,8 @@ func answerPut(w http.ResponseWriter, res spool.PutResult) error {
 	case spool.Stored:
 	case spool.Duplicate:
 		status, verdict = http.StatusOK, api.VerdictDuplicate
+	case spool.DuplicateDead:
+		status, verdict = http.StatusOK, api.VerdictDuplicateDead
 	default:
 		return res.Err
 	}
@@ -87,9 +90,9 @@ func answerPut(w http.ResponseWriter, res spool.PutResult) error {
 	return nil
 }
 
-// configured returns the options of a queue, or why there is no such queue.
+// configured returns the options of a queue, or why there is no such queue. A queue of dead letters has those of its queue.
 func (s *Server) configured(queue string) (spool.QueueOptions, error) {
-	if opts, ok := s.opts.Queue(queue); ok {
+	if opts, ok := s.opts.Queue(strings.TrimSuffix(queue, message.DeadSuffix)); ok {
 		if opts.MaxMessageBytes == 0 {
 			opts.MaxMessageBytes = message.DefaultMessageBytes
 		}

@@ -20,7 +20,7 @@ func TestBadRequestsSayWhatIsWrong(t *testing.T) {
 	}{
 		{"PUT", "/v1/queues/nope/messages/a", "x", nil, 404, api.CodeNoSuchQueue},
 		{"PUT", "/v1/queues/NOPE/messages/a", "x", nil, 400, api.CodeMalformed},
-		{"PUT", "/v1/queues/orders.dead/messages/a", "x", nil, 400, api.CodeMalformed},
+		{"PUT", "/v1/queues/orders.dead/messages/a", "x", nil, 403, api.CodeReserved},
 		{"PUT", "/v1/queues/orders/messages/a%20b", "x", nil, 400, api.CodeMalformed},
 		{"PUT", "/v1/queues/orders/messages/" + long, "x", nil, 400, api.CodeMalformed},
 		{"PUT", "/v1/queues/orders/messages/a?priority=10", "x", nil, 400, api.CodeBadOption},

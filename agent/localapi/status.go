@@ -45,6 +45,7 @@ func apiQueue(q spool.QueueStats) api.Queue {
 		Acked:           q.Acked,
 		Settled:         q.Settled,
 		Accepted:        q.Accepted,
+		Buried:          q.Buried,
 		Route:           q.Route,
 	}
 }

@@ -67,6 +67,11 @@ func addLink(t *table, l *api.Link, now time.Time) {
 	for _, route := range l.Sends {
 		t.row("  "+route.From+" -> "+route.To, route.State, "", "", route.Queued, route.Unanswered, millis(route.OldestUnansweredMillis), dash(route.Reason))
 	}
+	for _, in := range l.Receives {
+		if in.Reason != "" {
+			t.row("  "+in.Queue+" <-", "refused", "", "", "", "", "", in.Reason)
+		}
+	}
 }
 
 func (g *globals) printLink(l api.Link, now time.Time) error {
@@ -89,10 +94,13 @@ func (g *globals) printLink(l api.Link, now time.Time) error {
 		facts.row("at", fmt.Sprintf("%s, %s ago", l.LastErrorAt.Local().Format(time.DateTime), period(now.Sub(*l.LastErrorAt))))
 	}
 	for _, route := range l.Sends {
-		facts.row("send "+route.From+" -> "+route.To, fmt.Sprintf("%d settled, %d resent, %s unanswered, horizon %s", route.Settled, route.Resent, sizeOf(route.UnansweredBytes), dash(route.Horizon)))
+		facts.row("send "+route.From+" -> "+route.To, fmt.Sprintf("%d settled, %d buried, %d resent, %s unanswered, horizon %s", route.Settled, route.Buried, route.Resent, sizeOf(route.UnansweredBytes), dash(route.Horizon)))
 	}
 	for _, in := range l.Receives {
-		facts.row("receive "+in.Queue, fmt.Sprintf("%d accepted, %d duplicates, %d refused, horizon %s, window %s, effective %s", in.Accepted, in.Duplicates, in.Refused, dash(in.Horizon), dash(in.Window), dash(in.EffectiveWindow)))
+		facts.row("receive "+in.Queue, fmt.Sprintf("%d accepted, %d duplicates, %d closed, %d refused, horizon %s, window %s, effective %s", in.Accepted, in.Duplicates, in.Closed, in.Refused, dash(in.Horizon), dash(in.Window), dash(in.EffectiveWindow)))
+		if in.Reason != "" {
+			facts.row("", "refused: "+in.Reason)
+		}
 	}
 	return facts.print()
 }

@@ -43,9 +43,9 @@ func TestLinksTellWhatAnOperatorAsks(t *testing.T) {
 		"since                  " + link.Since.Local().Format(time.DateTime),
 		"last error             timeout: no recent network activity",
 		"at                     " + at.Local().Format(time.DateTime) + ", 1m30s ago",
-		"send orders -> orders  0 settled, 0 resent, 0B unanswered, horizon 72h",
-		"send logs -> in        0 settled, 0 resent, 0B unanswered, horizon unbounded",
-		"receive refunds        12 accepted, 0 duplicates, 0 refused, horizon 72h, window 81h, effective 40h30m",
+		"send orders -> orders  0 settled, 0 buried, 0 resent, 0B unanswered, horizon 72h",
+		"send logs -> in        0 settled, 0 buried, 0 resent, 0B unanswered, horizon unbounded",
+		"receive refunds        12 accepted, 0 duplicates, 0 closed, 0 refused, horizon 72h, window 81h, effective 40h30m",
 	}
 	got := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 	for i := range max(len(got), len(want)) {
