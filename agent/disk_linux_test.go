@@ -18,7 +18,7 @@ func mountDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size="+size); err != nil {
-		skip(t, "mounting a disk of its own: "+err.Error())
+		t.Skipf("cannot mount a disk of its own: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -114,13 +113,4 @@ func until(t *testing.T, limit time.Duration, what string, holds func() bool) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-}
-
-// skip leaves a test out, unless nothing may be left out.
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("DRAWBRIDGE_NEED") == "all" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }
