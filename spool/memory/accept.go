@@ -34,15 +34,11 @@ func (s *Store) Frontier(stream message.StreamID, queue string) uint64 {
 // Accept implements spool.Incoming.
 func (s *Store) Accept(ctx context.Context, a spool.Arrivals) ([]spool.Decision, error) {
 	options, configured := s.options.Queues[a.Queue]
-	candidates := make([]*candidate, len(a.Messages))
-	refusals := make([]error, len(a.Messages))
+	configured = configured && !spool.IsDead(a.Queue)
+	arrivals := make([]*arrival, len(a.Messages))
 	if configured {
 		for i := range a.Messages {
-			m := a.Messages[i].Message
-			m.Deliveries = 0 // they count the consumers of one queue, and this is another
-			candidates[i] = s.candidate(a.Queue, &m)
-			candidates[i].place = message.Place{Stream: a.Stream, Number: a.Messages[i].Number}
-			refusals[i] = options.Refusal(&m, s.options.Agent)
+			arrivals[i] = s.arrival(&a, &a.Messages[i], options)
 		}
 	}
 	decisions := make([]spool.Decision, len(a.Messages))
@@ -55,7 +51,7 @@ func (s *Store) Accept(ctx context.Context, a spool.Arrivals) ([]spool.Decision,
 		b := batch{store: s, now: now}
 		for i := range a.Messages {
 			if configured {
-				decisions[i] = b.decide(&a, &a.Messages[i], candidates[i], refusals[i])
+				decisions[i] = b.decide(s.queues[a.Queue], arrivals[i])
 			} else {
 				decisions[i] = spool.Refuse(fmt.Errorf("queue %q: %w", a.Queue, spool.ErrNoQueue))
 			}
@@ -71,34 +67,63 @@ func (s *Store) Accept(ctx context.Context, a spool.Arrivals) ([]spool.Decision,
 	return decisions, nil
 }
 
+// arrival is a shipped message, or the Close of one, on its way in.
+type arrival struct {
+	*candidate
+	prev  message.Place
+	age   int64 // milliseconds
+	again bool
+	close *spool.Close // nil for a message that is shipped
+	// refusal is what speaks against the message itself, should it be new.
+	refusal error
+}
+
+// arrival does all that needs no mutex.
+func (s *Store) arrival(a *spool.Arrivals, in *spool.Arrival, options spool.QueueOptions) *arrival {
+	shipped := &arrival{prev: in.Prev, age: in.Age.Milliseconds(), again: in.Again, close: in.Close}
+	if in.Close != nil {
+		shipped.candidate = &candidate{name: in.Close.Name, key: s.hasher.Key(a.Queue, in.Close.Name), sum: in.Close.Sum}
+	} else {
+		m := in.Message
+		m.Deliveries = 0 // they count the consumers of one queue, and this is another
+		shipped.candidate = s.candidate(a.Queue, &m)
+		shipped.promised = options.ByIDs
+		shipped.refusal = options.Refusal(&m, s.options.Agent)
+	}
+	shipped.place = message.Place{Stream: a.Stream, Number: in.Number}
+	return shipped
+}
+
 // decide decides one arrival and sees what the ones before it did.
-func (b *batch) decide(a *spool.Arrivals, in *spool.Arrival, c *candidate, refusal error) spool.Decision {
-	s, q, key := b.store, b.store.queues[a.Queue], frontierKey{a.Stream, a.Queue}
-	kase := dedupe.Case{
-		Number:       in.Number,
+func (b *batch) decide(q *queue, a *arrival) spool.Decision {
+	s, key := b.store, frontierKey{a.place.Stream, q.stats.Name}
+	reach := s.ledger.reachOf(q, b.now)
+	reason, shut := s.numbers[key][a.place.Number]
+	c := dedupe.Case{
+		Close:        a.close != nil,
+		Number:       a.place.Number,
 		Frontier:     s.frontiers[key],
-		Prev:         in.Prev,
-		PrevFrontier: s.frontiers[frontierKey{in.Prev.Stream, a.Queue}],
-		Key:          c.key,
-		Sum:          c.sum,
+		Closed:       shut,
+		Prev:         a.prev,
+		PrevFrontier: s.frontiers[frontierKey{a.prev.Stream, q.stats.Name}],
+		Key:          a.key,
+		Sum:          a.sum,
+		Young:        a.age < reach,
+		Again:        a.again,
+		ByIDs:        q.byIDs,
 	}
-	if k := s.ledger.find(c.key); k != nil {
-		kase.ByKey = &k.Entry
-		if k.Place == c.place {
-			kase.ByPlace = &k.Entry
-		}
-	}
-	switch ruling := dedupe.Judge(kase); ruling {
+	s.lookUp(&c, q, a)
+	switch ruling := dedupe.Judge(c); ruling {
 	case dedupe.Admit:
-		if refusal != nil {
-			return spool.Refuse(refusal)
+		if a.refusal != nil {
+			return spool.Refuse(a.refusal)
 		}
-		b.take(q, c)
-		s.frontiers[key] = max(in.Number, s.frontiers[key])
+		b.take(q, a.candidate)
+		s.advance(key, a.place.Number)
 		q.stats.Accepted++
 		return spool.Decision{Verdict: message.Accepted}
 	case dedupe.Again:
-		s.frontiers[key] = max(in.Number, s.frontiers[key])
+		s.advance(key, a.place.Number)
 		q.stats.Duplicates++
 		return spool.Decision{Verdict: message.Duplicate}
 	case dedupe.Duplicate:
@@ -106,14 +131,44 @@ func (b *batch) decide(a *spool.Arrivals, in *spool.Arrival, c *candidate, refus
 		return spool.Decision{Verdict: message.Duplicate}
 	case dedupe.Below:
 		q.stats.Duplicates++
-		return spool.Decision{Verdict: message.Below}
+		return spool.Decision{Verdict: message.Below, Young: c.Young}
+	case dedupe.Closed:
+		return spool.Decision{Verdict: message.Closed, Reason: reason, Young: c.Young}
+	case dedupe.Shut:
+		s.advance(key, a.place.Number)
+		s.numbers.note(key, a.place.Number, a.close.Reason)
+		return spool.Decision{Verdict: message.Closed, Reason: a.close.Reason, Young: c.Young}
 	case dedupe.Early:
 		return spool.Decision{Verdict: message.Undecided}
 	case dedupe.Conflict:
 		return spool.Refuse(spool.ErrConflict)
+	case dedupe.Unsure:
+		return spool.Refuse(a.tooOld(spool.ErrInDoubt, reach))
+	case dedupe.TooOld:
+		return spool.Refuse(a.tooOld(spool.ErrTooOld, reach))
 	case dedupe.Fork:
-		return spool.Refuse(fmt.Errorf("number %d came before with other content, two spools number one stream: %w", in.Number, spool.ErrConflict))
+		return spool.Refuse(fmt.Errorf("number %d came before with other content: %w", a.place.Number, spool.ErrFork))
 	default:
 		panic("memory: " + ruling.String() + " is no ruling")
 	}
+}
+
+// lookUp enters what the ledger knows of the arrival. What lies among the dead letters came under another number.
+func (s *Store) lookUp(c *dedupe.Case, q *queue, a *arrival) {
+	if k := s.ledger.find(a.key); k != nil {
+		c.ByKey = &k.Entry
+		if k.Place == a.place {
+			c.ByPlace = &k.Entry
+		}
+	} else if k := s.findDead(q, a.name); k != nil {
+		c.ByKey = &k.Entry
+	}
+}
+
+func (s *Store) advance(key frontierKey, number uint64) {
+	s.frontiers[key] = max(number, s.frontiers[key])
+}
+
+func (a *arrival) tooOld(refusal error, reach int64) error {
+	return fmt.Errorf("%w: it may have come first %s ago, and every id is known for %s", refusal, duration(a.age), duration(reach))
 }

@@ -7,5 +7,5 @@
 // nor to a queue that is held here unless losing and doubling its messages is acceptable.
 //
 // One mutex guards everything, and nothing waits under it. Each call is a commit of its own. Records are encoded before the
-// mutex is taken and read after it was released. The ledger is bounded by its window alone.
+// mutex is taken and read after it was released, but for those of dead letters. The ledger is bounded by its windows alone.
 package memory

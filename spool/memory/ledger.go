@@ -15,13 +15,19 @@ const idBytes = 200
 // ledger remembers the ids of what was stored, for its window and as long as the message is here.
 type ledger struct {
 	byKey map[dedupe.Key]*known
-	byAge []*known // oldest first
+	// promised are the ids that came into queues which go by ids (spool.QueueOptions.ByIDs), open is the others.
+	open, promised shelf
+
+	least   int64               // milliseconds that the options ask for
+	windows map[announced]int64 // what peers have announced
+}
+
+// shelf is ids that are kept for the same window.
+type shelf struct {
+	byAge  []*known // oldest first
+	window int64    // milliseconds
 	// gone is when the newest id that was forgotten was remembered, in spool time; 0 if none was.
 	gone int64
-
-	window  int64               // milliseconds: the longest of what follows
-	least   int64               // what the options ask for
-	windows map[announced]int64 // what peers have announced
 }
 
 // announced names a window: a peer and the queue here that it sends to.
@@ -41,43 +47,73 @@ func newLedger() *ledger {
 // find returns nil for what is not remembered.
 func (l *ledger) find(key dedupe.Key) *known { return l.byKey[key] }
 
-func (l *ledger) remember(e dedupe.Entry, m *entry, now int64) *known {
+func (l *ledger) remember(e dedupe.Entry, m *entry, promised bool, now int64) *known {
 	k := &known{e, m, now}
 	l.byKey[e.Key] = k
-	l.byAge = append(l.byAge, k)
+	s := &l.open
+	if promised {
+		s = &l.promised
+	}
+	s.byAge = append(s.byAge, k)
 	return k
 }
 
 // prune forgets what is past the window, but for messages that are still here: they are remembered for another window.
 func (l *ledger) prune(now int64) {
-	n := 0
-	for n < len(l.byAge) && now-l.byAge[n].at > l.window {
-		k := l.byAge[n]
-		l.byAge[n] = nil
-		n++
-		l.gone = max(l.gone, k.at)
-		if k.message.settled {
-			delete(l.byKey, k.Key)
-			continue
+	for _, s := range []*shelf{&l.open, &l.promised} {
+		n := 0
+		for n < len(s.byAge) && now-s.byAge[n].at > s.window {
+			k := s.byAge[n]
+			s.byAge[n] = nil
+			n++
+			s.gone = max(s.gone, k.at)
+			if !k.message.settled {
+				k.at = now
+				s.byAge = append(s.byAge, k)
+			} else if l.byKey[k.Key] == k { // and not one that died again since
+				delete(l.byKey, k.Key)
+			}
 		}
-		k.at = now
-		l.byAge = append(l.byAge, k)
+		s.byAge = s.byAge[n:]
 	}
-	l.byAge = l.byAge[n:]
 }
 
-func (l *ledger) widen() {
-	l.window = l.least
-	for _, ms := range l.windows {
-		l.window = max(l.window, ms)
+// reach is for how long back, in milliseconds, every id is known. The window is as far as anybody may count on it.
+func (s *shelf) reach(gone, now int64) int64 {
+	if gone == 0 {
+		return s.window
 	}
+	return min(s.window, max(0, now-gone))
+}
+
+// reachOf is the reach of the ids of one queue. A queue goes by ids since the store was opened; what came before is as far
+// back as the open ids reach.
+func (l *ledger) reachOf(q *queue, now int64) int64 {
+	if q.byIDs {
+		return l.promised.reach(max(l.promised.gone, min(l.open.gone, opening)), now)
+	}
+	return l.open.reach(l.open.gone, now)
+}
+
+// widen makes each window the longest that anybody asks for. What is promised is known for as long as the rest at least.
+func (s *Store) widen() {
+	l := s.ledger
+	l.open.window, l.promised.window = l.least, 0
+	for a, ms := range l.windows {
+		if s.options.Queues[a.queue].ByIDs {
+			l.promised.window = max(l.promised.window, ms)
+		} else {
+			l.open.window = max(l.open.window, ms)
+		}
+	}
+	l.promised.window = max(l.promised.window, l.open.window)
 }
 
 // Remember implements spool.Incoming.
 func (s *Store) Remember(ctx context.Context, peer, queue string, window time.Duration) error {
 	err := s.change(ctx, func(int64) {
 		s.ledger.windows[announced{peer, queue}] = window.Milliseconds()
-		s.ledger.widen()
+		s.widen()
 	})
 	if err != nil {
 		return fmt.Errorf("remember queue %q for %s: %w", queue, window, err)
@@ -90,16 +126,13 @@ func (s *Store) LedgerStats() spool.LedgerStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.ledger
-	effective := l.window
-	if l.gone != 0 {
-		effective = min(effective, s.now()-l.gone)
-	}
-	ids := uint64(len(l.byKey))
+	ids := uint64(len(l.open.byAge) + len(l.promised.byAge))
 	return spool.LedgerStats{
 		IDs:             ids,
+		PromisedIDs:     uint64(len(l.promised.byAge)),
 		MemoryBytes:     ids * idBytes,
-		Window:          duration(l.window),
-		EffectiveWindow: duration(effective),
+		Window:          duration(l.open.window),
+		EffectiveWindow: duration(l.open.reach(l.open.gone, s.now())),
 	}
 }
 

@@ -37,13 +37,27 @@ func (s *Store) MarkOf(route spool.Route, lane uint8) uint64 {
 	return 0
 }
 
+// LowestHeld implements spool.Outgoing.
+func (s *Store) LowestHeld(queue string, lane uint8) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.queues[queue]
+	if q == nil || lane >= lanes {
+		return 0
+	}
+	if entries := q.lanes[lane].entries; len(entries) > 0 {
+		return entries[0].sequence
+	}
+	return q.next
+}
+
 // Held implements spool.Outgoing.
 func (s *Store) Held(_ context.Context, route spool.Route, lane uint8, after uint64, max int) ([]spool.Held, error) {
 	if err := s.known(route.Queue); err != nil {
 		return nil, err
 	}
 	var held []spool.Held
-	err := s.look(func(int64) {
+	err := s.look(func(now int64) {
 		q := s.queues[route.Queue]
 		if lane >= lanes {
 			return
@@ -57,7 +71,11 @@ func (s *Store) Held(_ context.Context, route spool.Route, lane uint8, after uin
 			if len(held) == max {
 				return
 			}
-			held = append(held, spool.Held{Place: message.Place{Stream: l.stream, Number: e.sequence}, Bytes: len(e.record)})
+			held = append(held, spool.Held{
+				Place: message.Place{Stream: l.stream, Number: e.sequence},
+				Bytes: len(e.record),
+				Age:   e.age(route.Name, now),
+			})
 		}
 	})
 	if err != nil {
@@ -80,7 +98,7 @@ func (s *Store) Fetch(_ context.Context, route spool.Route, lane uint8, numbers 
 		for _, n := range numbers {
 			if e := l.at(n); e != nil {
 				place := message.Place{Stream: l.stream, Number: n}
-				records = append(records, spool.Record{Place: place, Bytes: e.record, Age: duration(now - e.at)})
+				records = append(records, spool.Record{Place: place, Bytes: e.record, Age: e.age(route.Name, now)})
 			}
 		}
 	})
@@ -101,9 +119,9 @@ func (s *Store) Mark(ctx context.Context, route spool.Route, lane uint8, through
 	if lane >= lanes || route.Name == "" {
 		return fmt.Errorf("mark priority %d of route %q: %w", lane, route.Name, spool.ErrMalformed)
 	}
-	err := s.change(ctx, func(int64) {
+	err := s.change(ctx, func(now int64) {
 		q := s.queues[route.Queue]
-		q.mark(&q.lanes[lane], route.Name, through)
+		q.mark(&q.lanes[lane], route.Name, through, now)
 	})
 	if err != nil {
 		return fmt.Errorf("mark queue %q as shipped through %d on route %q: %w", route.Queue, through, route.Name, err)
@@ -112,7 +130,7 @@ func (s *Store) Mark(ctx context.Context, route spool.Route, lane uint8, through
 }
 
 // mark raises the mark of a route. What is above every mark of the lane so far becomes the route's.
-func (q *queue) mark(l *lane, route string, through uint64) {
+func (q *queue) mark(l *lane, route string, through uint64, now int64) {
 	if through <= l.through[route] {
 		return
 	}
@@ -133,9 +151,8 @@ func (q *queue) mark(l *lane, route string, through uint64) {
 		if e.sequence > through {
 			break
 		}
-		e.owner = route
 		if !e.settled {
-			q.stats.InDoubt++
+			q.own(e, route, now)
 		}
 	}
 }

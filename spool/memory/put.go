@@ -15,9 +15,12 @@ import (
 type candidate struct {
 	entry  *entry
 	minted bool // its id is known to nobody else
+	name   message.EndToEnd
 	key    dedupe.Key
 	sum    uint32
 	place  message.Place
+	// promised says that its id is not forgotten before its window has passed, come what may.
+	promised bool
 }
 
 // batch is what one call stores in one queue after another. Sequences are given when all is decided, lane by lane, so that
@@ -36,7 +39,7 @@ type batched struct {
 
 // take stores c at the tail of q and remembers its id.
 func (b *batch) take(q *queue, c *candidate) *known {
-	k := b.store.ledger.remember(dedupe.Entry{Key: c.key, Sum: c.sum, Place: c.place}, c.entry, b.now)
+	k := b.store.ledger.remember(dedupe.Entry{Key: c.key, Sum: c.sum, Place: c.place}, c.entry, c.promised, b.now)
 	b.entries = append(b.entries, batched{q, c.entry, k})
 	return k
 }
@@ -106,6 +109,7 @@ func (s *Store) prepare(p *spool.Put, now time.Time) (*candidate, string, error)
 func (s *Store) candidate(queue string, m *message.Message) *candidate {
 	return &candidate{
 		entry: &entry{lane: m.Priority, record: message.AppendRecord(make([]byte, 0, len(m.Body)+256), m)},
+		name:  m.EndToEnd(),
 		key:   s.hasher.Key(queue, m.EndToEnd()),
 		sum:   m.ContentSum(),
 	}
@@ -113,16 +117,40 @@ func (s *Store) candidate(queue string, m *message.Message) *candidate {
 
 // put decides one message and returns what the ledger knows of it, its own entry if it is new.
 func (b *batch) put(q *queue, c *candidate, result *spool.PutResult) *known {
-	if first := b.store.ledger.find(c.key); first != nil && !c.minted {
+	if first, status := b.store.sight(q, c.key, c.name); first != nil && !c.minted {
 		if first.Sum != c.sum {
 			result.Status, result.Err = spool.Conflict, spool.ErrConflict
 			return first
 		}
 		q.stats.Duplicates++
-		result.Status = spool.Duplicate
+		result.Status = status
 		return first
 	}
 	q.stats.Stored++
 	result.Status = spool.Stored
 	return b.take(q, c)
+}
+
+// Seen implements spool.Local.
+func (s *Store) Seen(_ context.Context, queue, id string, sum uint32) (seen spool.PutResult, err error) {
+	if err := s.known(queue); err != nil {
+		return seen, err
+	}
+	name := message.EndToEnd{Origin: s.options.Agent, ID: id}
+	key := s.hasher.Key(queue, name)
+	err = s.look(func(int64) {
+		seen.ID = id
+		k, status := s.sight(s.queues[queue], key, name)
+		if k == nil {
+			return
+		}
+		seen.Status, seen.Sequence = status, k.Sequence
+		if k.Sum != sum {
+			seen.Status, seen.Err = spool.Conflict, spool.ErrConflict
+		}
+	})
+	if err != nil {
+		return seen, fmt.Errorf("look for id %q in queue %q: %w", id, queue, err)
+	}
+	return seen, nil
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"drawbridge/message"
 	"drawbridge/spool"
@@ -20,8 +21,10 @@ type entry struct {
 	record []byte
 	at     int64 // spool time
 	// owner is the route under whose mark the message fell first; empty if none.
-	owner   string
-	settled bool
+	owner string
+	// shippable is since when it may have been shipped there, in spool time.
+	shippable int64
+	settled   bool
 
 	deliveries uint32
 	// delivery is the number of the delivery whose lease runs; 0 if none does.
@@ -33,6 +36,7 @@ type entry struct {
 // queue is one queue. Its stats are kept up to date but for OldestAge.
 type queue struct {
 	stats spool.QueueStats
+	byIDs bool
 	next  uint64
 	lanes [lanes]lane
 }
@@ -55,8 +59,8 @@ type segment struct {
 	after, through uint64
 }
 
-func newQueue(name, route string) *queue {
-	q := &queue{stats: spool.QueueStats{Name: name, Route: route}, next: 1}
+func newQueue(name string, o spool.QueueOptions) *queue {
+	q := &queue{stats: spool.QueueStats{Name: name, Route: o.Route}, byIDs: o.ByIDs, next: 1}
 	for i := range q.lanes {
 		q.lanes[i].stream = message.NewStreamID()
 		q.lanes[i].through = make(map[string]uint64)
@@ -71,14 +75,27 @@ func (q *queue) add(e *entry, now int64) {
 	q.next++
 	for _, s := range l.segments {
 		if s.after < e.sequence && e.sequence <= s.through {
-			e.owner = s.route // the mark was written ahead
-			q.stats.InDoubt++
+			q.own(e, s.route, now) // the mark was written ahead
 		}
 	}
 	l.entries = append(l.entries, e)
 	l.live++
 	q.stats.Messages++
 	q.stats.Bytes += uint64(len(e.record))
+}
+
+// own makes a message that is live a route's, from now on.
+func (q *queue) own(e *entry, route string, now int64) {
+	e.owner, e.shippable = route, now
+	q.stats.InDoubt++
+}
+
+// age is for how long a message may have been shipped on a route, which must own it; 0 if it may not yet.
+func (e *entry) age(route string, now int64) time.Duration {
+	if e.owner == "" || e.owner != route {
+		return 0
+	}
+	return duration(now - e.shippable)
 }
 
 // end takes a live message out of its queue.

@@ -39,6 +39,7 @@ type Store struct {
 	queues    map[string]*queue
 	ledger    *ledger
 	frontiers map[frontierKey]uint64
+	numbers   closed
 	sessions  map[string]message.SessionID
 	notes     map[string][]byte
 	due       due
@@ -47,10 +48,7 @@ type Store struct {
 	watchers  map[string]map[chan struct{}]struct{}
 }
 
-var (
-	_ spool.Store  = (*Store)(nil)
-	_ spool.Ledger = (*Store)(nil)
-)
+var _ spool.Store = (*Store)(nil)
 
 // Open returns a store that holds nothing.
 func Open(o Options) (*Store, error) {
@@ -75,6 +73,7 @@ func Open(o Options) (*Store, error) {
 		queues:    make(map[string]*queue, len(o.Queues)),
 		ledger:    newLedger(),
 		frontiers: make(map[frontierKey]uint64),
+		numbers:   make(closed),
 		sessions:  make(map[string]message.SessionID),
 		notes:     make(map[string][]byte),
 		watchers:  make(map[string]map[chan struct{}]struct{}),
@@ -84,17 +83,20 @@ func Open(o Options) (*Store, error) {
 		return nil, fmt.Errorf("open spool in memory: %w", err)
 	}
 	for name, q := range o.Queues {
-		s.queues[name] = newQueue(name, q.Route)
+		s.queues[name] = newQueue(name, q)
 		s.ledger.least = max(s.ledger.least, q.Remember.Milliseconds())
 	}
 	s.options = o
 	s.names = slices.Sorted(maps.Keys(s.queues))
-	s.ledger.widen()
+	s.widen()
 	return s, nil
 }
 
-// now is spool time: milliseconds of the monotonic clock since the store was opened. It begins at 1, as in every engine.
-func (s *Store) now() int64 { return 1 + time.Since(s.began).Milliseconds() }
+// opening is the spool time at which a store is opened, as in every engine.
+const opening = 1
+
+// now is spool time: milliseconds of the monotonic clock since the store was opened.
+func (s *Store) now() int64 { return opening + time.Since(s.began).Milliseconds() }
 
 func milliseconds(d time.Duration) int64 { return max(1, d.Milliseconds()) }
 
@@ -135,30 +137,22 @@ func (s *Store) Capabilities() spool.Capabilities { return spool.Capabilities{} 
 // Identity implements spool.Store.
 func (s *Store) Identity() spool.Identity { return s.identity }
 
-// Meta implements spool.Store.
-func (s *Store) Meta(key string) (value []byte, err error) {
-	err = s.look(func(int64) { value = slices.Clone(s.notes[key]) })
-	return value, err
-}
-
-// SetMeta implements spool.Store.
-func (s *Store) SetMeta(ctx context.Context, key string, value []byte) error {
-	value = append([]byte{}, value...)
-	return s.change(ctx, func(int64) { s.notes[key] = value })
-}
-
 // Stats implements spool.Store.
 func (s *Store) Stats() []spool.QueueStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	stats := make([]spool.QueueStats, len(s.names))
-	for i, name := range s.names {
+	stats := make([]spool.QueueStats, 0, len(s.names))
+	for _, name := range s.names {
 		q := s.queues[name]
-		stats[i] = q.stats
-		if at := q.oldest(); at != 0 {
-			stats[i].OldestAge = duration(now - at)
+		said := q.stats
+		if spool.IsDead(name) && said.Messages == 0 {
+			continue
 		}
+		if at := q.oldest(); at != 0 {
+			said.OldestAge = duration(now - at)
+		}
+		stats = append(stats, said)
 	}
 	return stats
 }

@@ -16,7 +16,7 @@ func ledger() []testCase {
 	}
 	requireReach := func(s *store, window, effective time.Duration) {
 		s.t.Helper()
-		if l := s.ledger().LedgerStats(); l.Window != window || l.EffectiveWindow != effective {
+		if l := s.LedgerStats(); l.Window != window || l.EffectiveWindow != effective {
 			s.t.Errorf("window %s, effective %s; want %s, %s", l.Window, l.EffectiveWindow, window, effective)
 		}
 	}
@@ -26,12 +26,12 @@ func ledger() []testCase {
 			r.requirePut(orderOf("a", "a"), spool.Duplicate)
 			r.requireOne(r.arrival(1, 0, "c", "x"), accepted)
 			r.requireAcked(r.lease(3)...)
-			if l := r.ledger().LedgerStats(); l.IDs != 3 || l.ForgottenEarly != 0 || l.Jump != 0 {
+			if l := r.LedgerStats(); l.IDs != 3 || l.ForgottenEarly != 0 || l.Jump != 0 {
 				r.t.Errorf("ledger: %+v", l)
 			}
 			r.pass(day + time.Hour)
 			r.fill("d")
-			if l := r.ledger().LedgerStats(); l.IDs != 1 {
+			if l := r.LedgerStats(); l.IDs != 1 {
 				r.t.Errorf("ledger a day later: %+v", l)
 			}
 		})},
@@ -73,7 +73,7 @@ func ledger() []testCase {
 			time.Sleep(3 * day)
 			s.open()
 			s.fill("b")
-			if l := s.ledger().LedgerStats(); l.Jump != 3*day {
+			if l := s.LedgerStats(); l.Jump != 3*day {
 				s.t.Errorf("jump %s", l.Jump)
 			}
 			s.requirePut(orderOf("a", "a"), spool.Duplicate)

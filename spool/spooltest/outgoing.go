@@ -3,7 +3,6 @@ package spooltest
 import (
 	"context"
 	"math"
-	"time"
 
 	"drawbridge/message"
 	"drawbridge/spool"
@@ -64,15 +63,6 @@ func outgoing() []testCase {
 			clear(s.fetch(nyc, 1)[0].Bytes)
 			if m, err := message.ParseRecord(s.fetch(nyc, 1)[0].Bytes); err != nil || m.ID != "a" {
 				s.t.Errorf("fetched again: %+v, %v", m, err)
-			}
-		}},
-		{name: "ages are in spool time", queues: routed("nyc"), run: func(s *store) {
-			s.fill("a")
-			s.pass(time.Hour)
-			s.skew.Store(int64(1000 * time.Hour)) // the wall clock steps, and nothing depends on it
-			s.fill("b")
-			if r := s.fetch(nyc, 1, 2); r[0].Age != time.Hour || r[1].Age != 0 {
-				s.t.Errorf("ages %s, %s", r[0].Age, r[1].Age)
 			}
 		}},
 		{name: "a route out of a queue that is not there is told so", queues: routed("nyc"), run: func(s *store) {

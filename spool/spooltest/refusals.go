@@ -31,10 +31,10 @@ func refusals() []testCase {
 			r.requireOne(r.arrival(1, 0, "a", "x"), accepted)
 			requireRefused(r, r.arrival(2, 1, "a", "other"), spool.ErrConflict)
 		})},
-		{name: "a number that came before with other content is a conflict", run: receives(func(r *receiver) {
+		{name: "a number that came before with other content is a fork", run: receives(func(r *receiver) {
 			r.requireOne(r.arrival(1, 0, "a", "x"), accepted)
 			d := r.require([]spool.Arrival{r.arrival(1, 0, "a", "other")}, refused)
-			requireIs(r.t, "refusal", d[0].Refusal, spool.ErrConflict)
+			requireIs(r.t, "refusal", d[0].Refusal, spool.ErrFork)
 		})},
 		{name: "an arrival above the limit is too large", queues: small, run: receives(func(r *receiver) {
 			r.requireOne(r.arrival(1, 0, "a", "x"), accepted)

@@ -77,19 +77,9 @@ func (s *store) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// ledger is the store as its operator sees it.
-func (s *store) ledger() spool.Ledger {
-	s.t.Helper()
-	l, ok := s.Store.(spool.Ledger)
-	if !ok {
-		s.t.Fatal("the store is no spool.Ledger")
-	}
-	return l
-}
-
 func (s *store) acceptTime() {
 	s.t.Helper()
-	if err := s.ledger().AcceptTime(context.Background()); err != nil {
+	if err := s.AcceptTime(context.Background()); err != nil {
 		s.t.Fatal(err)
 	}
 }

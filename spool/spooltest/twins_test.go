@@ -50,7 +50,6 @@ func TestTwinsGiveTheSameAnswers(t *testing.T) {
 // twin is one of the two, with what a caller keeps of it.
 type twin struct {
 	spool.Store
-	spool.Ledger
 	ready map[string]<-chan struct{}
 	stops []func()
 	// streams numbers the streams in the order in which they were seen.
@@ -88,13 +87,13 @@ func newTwins(t *rapid.T, dir string) *twins {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.both[1] = newTwin(m, m, w.names)
+	w.both[1] = newTwin(m, w.names)
 	w.openFile(t)
 	return w
 }
 
-func newTwin(s spool.Store, l spool.Ledger, names []string) *twin {
-	x := &twin{Store: s, Ledger: l, ready: make(map[string]<-chan struct{}), streams: make(map[message.StreamID]int)}
+func newTwin(s spool.Store, names []string) *twin {
+	x := &twin{Store: s, ready: make(map[string]<-chan struct{}), streams: make(map[message.StreamID]int)}
 	for _, name := range names {
 		ready, stop := s.Watch(name)
 		x.ready[name] = ready
@@ -108,7 +107,7 @@ func (w *twins) openFile(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.both[0] = newTwin(b, b, w.names)
+	w.both[0] = newTwin(b, w.names)
 }
 
 func (w *twins) close(t *rapid.T) {
