@@ -202,7 +202,7 @@ func (snd *sender) close(now time.Time, stream message.StreamID, r message.Range
 				ln.words[number] = text
 			}
 		}
-		ln.flow.Close(stream, r, reason)
+		ln.flow.Close(now, stream, r, reason)
 	}
 	snd.mu.Unlock()
 	snd.s.shippers.wake()

@@ -9,14 +9,14 @@ import (
 )
 
 // Close begins to end messages of stream: from now on a Close leaves in the place of each, and what is under way of them
-// leaves so again at once. Only an answer ends them. One that is being closed already keeps its first cause, and a number that
-// the lane does not hold is ignored. A message with an Until begins to be closed when its turn to leave comes after it; no
-// timer is needed, since what does not leave need not be closed.
-func (l *Lane) Close(stream message.StreamID, r message.Range, cause message.Reason) {
+// leaves so again at once. Only an answer ends them, and a new session takes nothing back. One that is being closed already,
+// or is past its Until, keeps its first cause; a number that the lane does not hold is ignored. A message with an Until begins
+// to be closed when its turn to leave comes after it; no timer is needed, since what does not leave need not be closed.
+func (l *Lane) Close(now time.Time, stream message.StreamID, r message.Range, cause message.Reason) {
 	slot := l.causes.slot(cause)
 	for p := range l.heldIn(stream, r) {
 		e := l.ring.at(p)
-		if e.closing == 0 {
+		if !l.closes(now, e) {
 			e.closing = slot
 		}
 		if p < l.fresh && e.via >= 0 && !e.closed {
@@ -27,9 +27,12 @@ func (l *Lane) Close(stream message.StreamID, r message.Range, cause message.Rea
 	}
 }
 
-// HeldIn returns the numbers of stream in r that the lane holds, in order.
+// HeldIn returns the numbers of stream in r that an Answered would end, in order: what was never shipped is not among them.
 func (l *Lane) HeldIn(stream message.StreamID, r message.Range) (numbers []uint64) {
 	for p := range l.heldIn(stream, r) {
+		if p >= l.ever {
+			break
+		}
 		numbers = append(numbers, l.ring.at(p).number)
 	}
 	return numbers

@@ -32,9 +32,10 @@ type model struct {
 
 type modelItem struct {
 	flow.Item
-	ended, ever, now bool // now: shipped in this session
-	closing, closed  bool // closed: it left as a Close last
-	via              int  // connection it is under way on, -1 if it waits
+	ended, ever, now bool           // now: shipped in this session
+	closing          message.Reason // why it is to be closed, though its Until is to come
+	closed           bool           // it left as a Close last
+	via              int            // connection it is under way on, -1 if it waits
 	batch            int
 	first            time.Time
 }
@@ -119,14 +120,14 @@ func (m *model) pick(now time.Time) (picked []int) {
 
 	size := 0
 	sizeOf := func(it modelItem) int {
-		if it.closes(now) {
+		if it.cause(now) != "" {
 			return 300
 		}
 		return it.Bytes
 	}
 	fits := func(it modelItem) bool {
 		return len(picked) == 0 || len(picked) < m.o.BatchMessages && size+sizeOf(it) <= m.o.BatchBytes &&
-			it.Stream == m.list[picked[0]].Stream && it.closes(now) == m.list[picked[0]].closes(now)
+			it.Stream == m.list[picked[0]].Stream && it.closes(now) == m.list[picked[0]].closes(now) && (!it.closes(now) || len(picked) < 128)
 	}
 	ramps := func(i int) bool {
 		under := len(picked)
@@ -193,11 +194,9 @@ func (m *model) next(now time.Time, via int) (b flow.Batch, ok bool) {
 	}
 	for _, i := range picked {
 		it := &m.list[i]
-		s := flow.Shipment{Number: it.Number, Bytes: it.Bytes}
-		if it.closes(now) {
-			s.Cause, b.Closing = message.ReasonTTL, true
-		}
-		it.closing, it.closed = it.closes(now), it.closes(now)
+		s := flow.Shipment{Number: it.Number, Bytes: it.Bytes, Cause: it.cause(now)}
+		it.closed = it.closes(now)
+		b.Closing = it.closed
 		for _, lower := range m.list[:i] {
 			if !lower.ended {
 				s.Prev = lower.Place
@@ -257,17 +256,25 @@ func (m *model) hold(now time.Time) {
 	}
 }
 
-func (it modelItem) closes(now time.Time) bool {
-	return it.closing || !it.Until.IsZero() && !now.Before(it.Until)
+// cause is why the item is to be closed at now, empty if it is not.
+func (it modelItem) cause(now time.Time) message.Reason {
+	if it.closing == "" && !it.Until.IsZero() && !now.Before(it.Until) {
+		return it.Cause
+	}
+	return it.closing
 }
 
-func (m *model) close(stream message.StreamID, r message.Range) {
+func (it modelItem) closes(now time.Time) bool { return it.cause(now) != "" }
+
+func (m *model) close(now time.Time, stream message.StreamID, r message.Range, cause message.Reason) {
 	for i := range m.list {
 		it := &m.list[i]
 		if it.Stream != stream || it.Number < r.First || it.Number > r.Last || it.ended {
 			continue
 		}
-		it.closing = true
+		if it.closing = it.cause(now); it.closing == "" {
+			it.closing = cause
+		}
 		if it.now && !it.closed {
 			it.via = -1
 		}
@@ -437,14 +444,18 @@ func laneAgainstModel(t *rapid.T) {
 		},
 		"close": func(t *rapid.T) {
 			id, r := someStream.Draw(t, "of"), someRange.Draw(t, "range")
-			lane.Close(id, r, message.ReasonTTL)
-			m.close(id, r)
+			cause := rapid.SampledFrom([]message.Reason{message.ReasonTooLarge, message.ReasonLoop}).Draw(t, "cause")
+			lane.Close(now, id, r, cause)
+			m.close(now, id, r, cause)
 		},
 		"": func(t *rapid.T) {
 			messages, bytes, oldest := lane.Unanswered()
 			wantMessages, wantBytes, wantOldest := m.unanswered()
 			if messages != wantMessages || bytes != wantBytes || !oldest.Equal(wantOldest) {
 				t.Fatalf("unanswered %d, %d bytes, since %v; want %d, %d, %v", messages, bytes, oldest, wantMessages, wantBytes, wantOldest)
+			}
+			if number, ok := lane.Lowest(); ok != (m.lowest() >= 0) || ok && number != m.list[m.lowest()].Number {
+				t.Fatalf("the lowest that is held is %d, %v", number, ok)
 			}
 			if _, held := lane.Held(); held != (m.route.on || m.refused.on) {
 				t.Fatalf("held: %v", held)
