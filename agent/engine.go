@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -20,7 +19,7 @@ type engine interface {
 
 // openSpool is the one place that names an engine.
 func openSpool(cfg *config.Config, log hclog.Logger, now func() time.Time) (engine, error) {
-	dir := filepath.Join(cfg.DataDir, "spool")
+	dir := spoolDir(cfg)
 	store, err := bolt.Open(dir, bolt.Options{
 		Agent:             cfg.Agent,
 		Queues:            queueOptions(cfg),

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +62,34 @@ func TestADiskThatIsGoneIsToldAndComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		until(t, soon, "the agent is well again", func() bool { return h.Health().Ready })
+		requireWell(t, h)
+	})
+}
+
+// A disk that does not answer costs those who ask a second, not a goroutine each, and the agent no message that it has not
+// promised.
+func TestADiskThatHangsIsTold(t *testing.T) {
+	inBubble(t, t.TempDir(), func(t *testing.T, h *host) {
+		var tries atomic.Int32
+		hangs := make(chan struct{})
+		h.SetDisk(func() error { tries.Add(1); <-hangs; return nil })
+		asked := time.Now()
+		health := h.Health()
+		if took := time.Since(asked); took > time.Second {
+			t.Errorf("who asks waits %s", took)
+		}
+		if c := h.check(t, "disk"); c.OK || !health.Ready || !strings.Contains(c.Detail, "is slow: a write has taken") {
+			t.Errorf("after a second: %+v", health)
+		}
+		until(t, soon, "a disk that hangs takes no messages", func() bool { return !h.Health().Ready })
+		if c := h.check(t, "disk"); !strings.Contains(c.Detail, "has not finished a write for") {
+			t.Errorf("after five seconds: %+v", c)
+		}
+		if n := tries.Load(); n != 1 {
+			t.Errorf("%d writes hang", n)
+		}
+		close(hangs)
+		synctest.Wait()
 		requireWell(t, h)
 	})
 }
