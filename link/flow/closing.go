@@ -54,12 +54,18 @@ func (l *Lane) heldIn(stream message.StreamID, r message.Range) func(yield func(
 	}
 }
 
-// closes tells whether e leaves as a Close at now.
+// closes tells whether e leaves as a Close at now. The clock is read only for what has an Until: most have none.
 func (l *Lane) closes(now time.Time, e *entry) bool {
-	if e.closing == 0 && e.until < math.MaxInt64 && l.since(now) >= e.until {
-		e.closing = e.cause
+	return e.closing > 0 || e.until < math.MaxInt64 && l.falls(now, e)
+}
+
+// falls begins to close e if its Until has come.
+func (l *Lane) falls(now time.Time, e *entry) bool {
+	if l.since(now) < e.until {
+		return false
 	}
-	return e.closing > 0
+	e.closing = e.cause
+	return true
 }
 
 // since counts from the zero of the lane, which is the first instant that it hears of.
@@ -80,11 +86,4 @@ func (c *causes) slot(cause message.Reason) uint8 {
 		*c = append(*c, cause)
 	}
 	return uint8(i + 1)
-}
-
-func (c causes) of(slot uint8) message.Reason {
-	if slot == 0 {
-		return ""
-	}
-	return c[slot-1]
 }

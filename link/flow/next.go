@@ -91,11 +91,12 @@ func (l *Lane) pickLost(now time.Time) bool {
 		if e.via != waiting {
 			continue
 		}
-		if !l.fits(now, e, bytes) || !l.ramps(p) {
+		size, ok := l.fits(now, e, bytes)
+		if !ok || !l.ramps(p) {
 			break
 		}
 		l.picked = append(l.picked, p)
-		bytes += l.size(now, e)
+		bytes += size
 	}
 	return len(l.picked) > 0
 }
@@ -112,11 +113,12 @@ func (l *Lane) pickSilent(now time.Time) bool {
 		if e.via < 0 || e.batch != batch {
 			continue
 		}
-		if !l.fits(now, e, bytes) {
+		size, ok := l.fits(now, e, bytes)
+		if !ok {
 			break // what of the batch is to be closed by now parts from the rest
 		}
 		l.picked = append(l.picked, p)
-		bytes += l.size(now, e)
+		bytes += size
 	}
 	return true
 }
@@ -133,33 +135,30 @@ func (l *Lane) pickFresh(now time.Time) {
 		if e.via == gone {
 			continue
 		}
-		if !l.fits(now, e, bytes) || !l.ramps(p) || !l.credits(e, records) {
+		size, ok := l.fits(now, e, bytes)
+		if !ok || !l.ramps(p) || !l.credits(e, records) {
 			break
 		}
 		l.picked = append(l.picked, p)
-		bytes += l.size(now, e)
+		bytes += size
 		records += int(e.bytes)
 	}
 }
 
-// fits says whether the batch that is being picked has room for e: what is shipped and what is closed do not mix.
-func (l *Lane) fits(now time.Time, e *entry, bytes int) bool {
+// fits returns what e takes in a frame, and whether the batch that is being picked has room for it: what is shipped and what is
+// closed do not mix.
+func (l *Lane) fits(now time.Time, e *entry, bytes int) (size int, ok bool) {
+	size, most := int(e.bytes), l.options.BatchMessages
+	closing := l.closes(now, e)
+	if closing {
+		size, most = closeBytes, min(most, closeMessages)
+	}
 	if len(l.picked) == 0 {
-		return true
+		return size, true
 	}
-	first, closing := l.ring.at(l.picked[0]), l.closes(now, e)
-	return len(l.picked) < l.options.BatchMessages &&
-		(!closing || len(l.picked) < closeMessages) &&
-		bytes+l.size(now, e) <= l.options.BatchBytes &&
+	first := l.ring.at(l.picked[0])
+	return size, len(l.picked) < most && bytes+size <= l.options.BatchBytes &&
 		e.stream == first.stream && closing == (first.closing > 0)
-}
-
-// size is what e takes in a frame.
-func (l *Lane) size(now time.Time, e *entry) int {
-	if l.closes(now, e) {
-		return closeBytes
-	}
-	return int(e.bytes)
 }
 
 // credits says whether the peer lets e be shipped behind what is unanswered and picked. One message may always be unanswered:
@@ -207,7 +206,11 @@ func (l *Lane) ship(now time.Time, via int32) Batch {
 	}
 	for i, p := range l.picked {
 		e := l.ring.at(p)
-		b.Items[i] = Shipment{Number: e.number, Prev: l.prev(p), Bytes: int(e.bytes), Cause: l.causes.of(e.closing)}
+		s := &b.Items[i]
+		s.Number, s.Prev, s.Bytes = e.number, l.prev(p), int(e.bytes)
+		if b.Closing {
+			s.Cause = l.causes[e.closing-1]
+		}
 		b.Bytes += int(e.bytes)
 		if p < l.ever {
 			b.Resent++
