@@ -229,12 +229,17 @@ func clockCheck(l spool.LedgerStats) api.HealthCheck {
 	return check
 }
 
-// linkCheck tells whether messages pass: the link is up, and the peer refuses none of its routes.
+// linkCheck tells whether messages pass: the link is up, and neither side refuses one of its routes.
 func linkCheck(st link.Status) api.HealthCheck {
 	check := api.HealthCheck{Name: "link " + st.Name, OK: st.State == link.Up, Detail: fmt.Sprintf("%s: %s", st.State, st.Reason)}
 	for _, s := range st.Sends {
 		if check.OK && s.Held != "" {
 			check.OK, check.Detail = false, fmt.Sprintf("route %s is held: %s", s.Name, s.Held)
+		}
+	}
+	for _, r := range st.Receives {
+		if check.OK && r.Refusal != "" {
+			check.OK, check.Detail = false, fmt.Sprintf("nothing is taken into queue %s: %s", r.To, r.Refusal)
 		}
 	}
 	return check

@@ -171,6 +171,29 @@ func TestARouteThatThePeerRefusesIsTold(t *testing.T) {
 	})
 }
 
+// A queue that goes by ids cannot take what may be retried without end.
+func TestAWayInThatIsRefusedIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := agenttest.NewNetwork(1, agenttest.Faults{Delay: 10 * time.Millisecond})
+		defer n.Close()
+		cfgA, cfgB := configs(t)
+		cfgB.Queues["orders"] = spool.QueueOptions{ByIDs: true}
+		a, b := run(t, n, cfgA), run(t, n, cfgB)
+		defer a.stop()
+		defer b.stop()
+		until(t, soon, "the refusal is told here", func() bool {
+			return strings.HasPrefix(b.check(t, "link a").Detail, "nothing is taken into queue orders: ")
+		})
+		if _, text := b.get("/metrics"); !strings.Contains(text, `drawbridge_receive_not_taken{link="a",queue="orders"} 1`) {
+			t.Error("the metrics do not say that nothing is taken")
+		}
+		a.put(t, "orders", "order", 1)
+		until(t, soon, "the refusal is told there", func() bool {
+			return strings.HasPrefix(a.check(t, "link b").Detail, "route b/orders is held: ")
+		})
+	})
+}
+
 func TestAnAgentThatStopsIsNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := agenttest.NewNetwork(1, agenttest.Faults{Delay: 10 * time.Millisecond})
@@ -199,6 +222,13 @@ func TestAnAgentThatStopsIsNotReady(t *testing.T) {
 // to queues that b does not have.
 func pair(t *testing.T, n *agenttest.Network, more ...string) (a, b *host) {
 	t.Helper()
+	cfgA, cfgB := configs(t, more...)
+	return run(t, n, cfgA), run(t, n, cfgB)
+}
+
+// configs are those of a pair.
+func configs(t *testing.T, more ...string) (cfgA, cfgB *config.Config) {
+	t.Helper()
 	cfgA, pinA := newConfig(t, "a", t.TempDir())
 	cfgB, pinB := newConfig(t, "b", t.TempDir())
 	cfgA.Listen.Link, cfgB.Listen.Link = agenttest.AddrA, agenttest.AddrB
@@ -218,5 +248,5 @@ func pair(t *testing.T, n *agenttest.Network, more ...string) (a, b *host) {
 		Send:    []config.Send{{From: "refunds", To: "refunds", Name: "a/refunds"}},
 		Receive: []config.Receive{{To: "orders"}},
 	}
-	return run(t, n, cfgA), run(t, n, cfgB)
+	return cfgA, cfgB
 }

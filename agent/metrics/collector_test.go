@@ -47,8 +47,9 @@ func TestWhatIsTold(t *testing.T) {
 		[]link.Status{{
 			Name: "nyc", State: link.Stalled, RTT: 20 * time.Millisecond, Connections: 5, PacketsSent: 100, PacketsLost: 7,
 			Sends: []link.SendStatus{{Send: link.Send{Name: "nyc/in", From: "orders", To: "in", RetryFor: time.Minute}, Held: "storage: full",
-				Unanswered: 2, UnansweredBytes: 240, OldestUnanswered: 3 * time.Second, Settled: 6, Resent: 1}},
-			Receives: []link.ReceiveStatus{{Receive: link.Receive{To: "refunds"}, Horizon: time.Hour, Accepted: 4, Duplicates: 1, Refused: 2}},
+				Unanswered: 2, UnansweredBytes: 240, OldestUnanswered: 3 * time.Second, Settled: 6, Buried: 12, Resent: 1}},
+			Receives: []link.ReceiveStatus{{Receive: link.Receive{To: "refunds"}, Horizon: time.Hour,
+				Refusal: "horizon", Accepted: 4, Duplicates: 1, Closed: 13, Refused: 2}},
 		}},
 	))
 	var names, want []string
@@ -109,9 +110,12 @@ drawbridge_route_unanswered_messages{link="nyc",queue="orders",route="nyc/in"} 2
 drawbridge_route_unanswered_bytes{link="nyc",queue="orders",route="nyc/in"} 240
 drawbridge_route_oldest_unanswered_age_seconds{link="nyc",queue="orders",route="nyc/in"} 3
 drawbridge_route_settled_total{link="nyc",queue="orders",route="nyc/in"} 6
+drawbridge_route_buried_total{link="nyc",queue="orders",route="nyc/in"} 12
 drawbridge_route_resent_total{link="nyc",queue="orders",route="nyc/in"} 1
 drawbridge_route_horizon_seconds{link="nyc",queue="orders",route="nyc/in"} 60
+drawbridge_receive_not_taken{link="nyc",queue="refunds"} 1
 drawbridge_receive_accepted_total{link="nyc",queue="refunds"} 4
+drawbridge_receive_closed_total{link="nyc",queue="refunds"} 13
 drawbridge_receive_duplicates_total{link="nyc",queue="refunds"} 1
 drawbridge_receive_refused_total{link="nyc",queue="refunds"} 2
 drawbridge_receive_horizon_seconds{link="nyc",queue="refunds"} 3600
@@ -174,7 +178,8 @@ func TestWhatIsTooManyIsCounted(t *testing.T) {
 
 // Whatever a peer says of itself, and wherever it says it from, is no label.
 func TestWhatPeersSayIsNoName(t *testing.T) {
-	links := []link.Status{{Name: "nyc", State: link.Connecting, Sends: []link.SendStatus{{Send: link.Send{Name: "nyc/in", From: "orders"}}}}}
+	links := []link.Status{{Name: "nyc", State: link.Connecting, Sends: []link.SendStatus{{Send: link.Send{Name: "nyc/in", From: "orders"}}},
+		Receives: []link.ReceiveStatus{{Receive: link.Receive{To: "refunds"}}}}}
 	c := metrics.NewCollector(sourceOf([]spool.QueueStats{{Name: "orders"}}, links))
 	before := testutil.CollectAndCount(c)
 	for i := range 100_000 {
@@ -182,7 +187,7 @@ func TestWhatPeersSayIsNoName(t *testing.T) {
 		l := &links[0]
 		l.PeerAgent, l.Address, l.Session, l.Reason, l.LastError = name, name, name, name, name
 		l.Peer[i%len(l.Peer)]++
-		l.Sends[0].Held, l.Sends[0].To = name, name
+		l.Sends[0].Held, l.Sends[0].To, l.Receives[0].Refusal = name, name, name
 		if i%10_000 == 0 {
 			if text := scrape(t, c); strings.Contains(text, "peer-") {
 				t.Fatalf("a peer's words are told:\n%s", text)

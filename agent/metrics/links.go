@@ -12,7 +12,7 @@ import (
 func states() []string {
 	return []string{
 		string(link.Connecting), string(link.Up), string(link.Stalled), string(link.RemoteFull),
-		"ledger-full", "paused", string(link.Refused), string(link.Draining),
+		string(link.LedgerFull), "paused", string(link.Refused), string(link.Draining),
 	}
 }
 
@@ -47,7 +47,7 @@ func (f linkFamilies) collect(links []link.Status, now time.Time, out chan<- pro
 
 // routeFamilies tell of each way out.
 type routeFamilies struct {
-	held, unanswered, unansweredBytes, oldest, settled, resent, horizon family
+	held, unanswered, unansweredBytes, oldest, settled, buried, resent, horizon family
 }
 
 // out is one way out, in is one way in.
@@ -69,7 +69,8 @@ func newRouteFamilies() routeFamilies {
 		unanswered:      gauge("route_unanswered_messages", "Messages shipped that wait for an answer.", labels...),
 		unansweredBytes: gauge("route_unanswered_bytes", "Bytes of messages shipped that wait for an answer.", labels...),
 		oldest:          gauge("route_oldest_unanswered_age_seconds", "How long the oldest message shipped has waited for an answer.", labels...),
-		settled:         counter("route_settled_total", "Messages that the far side has answered for good.", labels...),
+		settled:         counter("route_settled_total", "Messages that were brought over.", labels...),
+		buried:          counter("route_buried_total", "Messages that became dead letters on the route.", labels...),
 		resent:          counter("route_resent_total", "Messages shipped again because their answer did not come.", labels...),
 		horizon:         gauge("route_horizon_seconds", "The longest one message is retried; 0 for without end.", labels...),
 	}
@@ -83,6 +84,7 @@ func (f routeFamilies) collect(routes []out, to chan<- prometheus.Metric) {
 		to <- f.unansweredBytes.sample(float64(r.UnansweredBytes), labels...)
 		to <- f.oldest.sample(r.OldestUnanswered.Seconds(), labels...)
 		to <- f.settled.sample(float64(r.Settled), labels...)
+		to <- f.buried.sample(float64(r.Buried), labels...)
 		to <- f.resent.sample(float64(r.Resent), labels...)
 		to <- f.horizon.sample(r.RetryFor.Seconds(), labels...)
 	}
@@ -90,14 +92,16 @@ func (f routeFamilies) collect(routes []out, to chan<- prometheus.Metric) {
 
 // receiveFamilies tell of each way in.
 type receiveFamilies struct {
-	accepted, duplicates, refused, horizon family
+	notTaken, accepted, duplicates, closed, refused, horizon family
 }
 
 func newReceiveFamilies() receiveFamilies {
 	labels := []string{"link", "queue"}
 	return receiveFamilies{
+		notTaken:   gauge("receive_not_taken", "1 while nothing that the peer ships into the queue is taken, else 0.", labels...),
 		accepted:   counter("receive_accepted_total", "Messages that the peer brought and that were admitted.", labels...),
 		duplicates: counter("receive_duplicates_total", "Messages that the peer brought again and that were not admitted twice.", labels...),
+		closed:     counter("receive_closed_total", "Messages that the peer has ended, and that will not come.", labels...),
 		refused:    counter("receive_refused_total", "Messages of the peer that were refused, each attempt counted.", labels...),
 		horizon:    gauge("receive_horizon_seconds", "The longest the peer retries one message; 0 for without end or not announced.", labels...),
 	}
@@ -105,8 +109,10 @@ func newReceiveFamilies() receiveFamilies {
 
 func (f receiveFamilies) collect(receives []in, to chan<- prometheus.Metric) {
 	for _, r := range receives {
+		to <- f.notTaken.sample(truth(r.Refusal != ""), r.link, r.To)
 		to <- f.accepted.sample(float64(r.Accepted), r.link, r.To)
 		to <- f.duplicates.sample(float64(r.Duplicates), r.link, r.To)
+		to <- f.closed.sample(float64(r.Closed), r.link, r.To)
 		to <- f.refused.sample(float64(r.Refused), r.link, r.To)
 		to <- f.horizon.sample(r.Horizon.Seconds(), r.link, r.To)
 	}
