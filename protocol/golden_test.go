@@ -33,6 +33,7 @@ var (
 
 // goldens are one value of each frame; testdata holds its bytes, docs/protocol.md explains them.
 func goldens() map[string]protocol.Frame {
+	large, small := goldenMessage(), smallMessage()
 	return map[string]protocol.Frame{
 		"hello": &protocol.Hello{
 			Versions: protocol.VersionRange{Min: 1, Max: 1},
@@ -72,13 +73,32 @@ func goldens() map[string]protocol.Frame {
 			Queue:   "orders",
 			Stream:  streamOf[1],
 			Items: []protocol.Shipment{
-				{Number: 20, Prev: message.Place{Stream: streamOf[0], Number: 11}, Age: 1500 * time.Millisecond, Again: true, Record: goldenRecord()},
-				{Number: 22, Prev: message.Place{Stream: streamOf[1], Number: 20}, Record: smallRecord()},
+				{Number: 20, Prev: message.Place{Stream: streamOf[0], Number: 11}, Age: 1500 * time.Millisecond, Again: true, Record: recordOf(large)},
+				{Number: 22, Prev: message.Place{Stream: streamOf[1], Number: 20}, Record: recordOf(small)},
+			},
+		},
+		"close": &protocol.Close{
+			Session: session,
+			Route:   "nyc",
+			Queue:   "orders",
+			Stream:  streamOf[1],
+			Items: []protocol.Closing{
+				{
+					Number: 20, Prev: message.Place{Stream: streamOf[0], Number: 11}, Age: 90 * time.Second,
+					Name: large.EndToEnd(), Sum: large.ContentSum(), Reason: message.ReasonTTL,
+				},
+				{
+					Number: 22, Prev: message.Place{Stream: streamOf[1], Number: 20},
+					Name: small.EndToEnd(), Sum: small.ContentSum(), Reason: message.ReasonTooLarge,
+				},
 			},
 		},
 		"accepted": &protocol.Accepted{Answer: answer, Ranges: []protocol.AcceptedRange{
 			{Range: message.Range{First: 20, Last: 20}, Verdict: message.Accepted},
 			{Range: message.Range{First: 22, Last: 299}, Verdict: message.Duplicate},
+			{Range: message.Range{First: 300, Last: 300}, Verdict: message.Below, Young: true},
+			{Range: message.Range{First: 301, Last: 302}, Verdict: message.Closed, Reason: message.ReasonTTL},
+			{Range: message.Range{First: 310, Last: 310}, Verdict: message.Retired},
 		}},
 		"refused": &protocol.Refused{
 			Answer: answer,
@@ -89,13 +109,15 @@ func goldens() map[string]protocol.Frame {
 		},
 		"refused-route":   &protocol.Refused{Answer: answer, Scope: protocol.ScopeRoute, Code: protocol.CodeUnknownQueue, Text: "no queue"},
 		"refused-session": &protocol.Refused{Scope: protocol.ScopeSession, Code: protocol.CodeVersion, Text: "speaks 2"},
+		"floor":           &protocol.Floor{Session: session, Queue: "orders", Stream: streamOf[1], Floor: 303},
 		"credit":          &protocol.Credit{Session: session, Queue: "orders", Stream: streamOf[1], Through: 5000, Bytes: 8 << 20},
 		"heartbeat":       &protocol.Heartbeat{Seq: 300, Echo: 2},
 		"bye":             &protocol.Bye{Code: protocol.CodeShutdown, Text: "going down"},
 	}
 }
 
-func goldenRecord() []byte {
+// goldenMessage is that of message/testdata/record.hex.
+func goldenMessage() message.Message {
 	m := message.Message{
 		Head: message.Head{
 			ID: "m-1", Origin: "fra-1", Priority: 4, Key: "k", QoS: message.AtMostOnce,
@@ -106,14 +128,17 @@ func goldenRecord() []byte {
 		Body:     []byte("hello"),
 	}
 	m.Seal()
-	return message.AppendRecord(nil, &m)
+	return m
 }
 
-func smallRecord() []byte {
+// smallMessage has no header, no key and no body.
+func smallMessage() message.Message {
 	m := message.Message{Head: message.Head{ID: "m-2", Origin: "fra-1", StoredAt: time.UnixMilli(0).UTC()}}
 	m.Seal()
-	return message.AppendRecord(nil, &m)
+	return m
 }
+
+func recordOf(m message.Message) []byte { return message.AppendRecord(nil, &m) }
 
 func TestGoldenBytes(t *testing.T) {
 	for name, frame := range goldens() {

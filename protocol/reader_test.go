@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -56,8 +58,10 @@ func TestReaderRefuses(t *testing.T) {
 		"a Hello of 4 KiB + 1":          {1, 0x81, 0x20},
 		"a Welcome of 4 KiB + 1":        {2, 0x81, 0x20},
 		"a Resume of 64 KiB + 1":        {3, 0x81, 0x80, 4},
-		"an Accepted of 16 KiB + 1":     {8, 0x81, 0x80, 1},
+		"a Close of 36,630 + 1":         {7, 0x97, 0x9e, 2},
+		"an Accepted of 32 KiB + 1":     {8, 0x81, 0x80, 2},
 		"a Refused of 2 KiB + 1":        {9, 0x81, 0x10},
+		"a Floor of 257":                {10, 0x81, 2},
 		"a Credit of 257":               {11, 0x81, 2},
 		"a Use of 257":                  {12, 0x81, 2},
 		"a Heartbeat of 257":            {16, 0x81, 2},
@@ -84,6 +88,8 @@ func TestReaderPassesTheStreamsErrorOn(t *testing.T) {
 }
 
 func TestReaderTakesTheLargestFramesThatMayBeWritten(t *testing.T) {
+	longestQueue := strings.Repeat("q", message.MaxQueueNameBytes)
+	longestReason := message.Reason(strings.Repeat("r", message.MaxReasonBytes))
 	largest := &protocol.Ship{Session: session, Route: "r", Queue: "q", Items: []protocol.Shipment{
 		{Number: 1, Record: make([]byte, message.MaxRecordBytes(maxBody))}}}
 	many := &protocol.Ship{Session: session, Route: "r", Queue: "q"}
@@ -93,15 +99,29 @@ func TestReaderTakesTheLargestFramesThatMayBeWritten(t *testing.T) {
 			Record: make([]byte, protocol.BatchBytes/protocol.MaxShipItems),
 		})
 	}
+	longName := protocol.Closing{
+		Prev: message.Place{Stream: streamOf[0], Number: math.MaxUint64}, Age: message.MaxDuration,
+		Name: message.EndToEnd{
+			Origin: strings.Repeat("a", message.MaxAgentNameBytes), ID: strings.Repeat("i", message.MaxIDBytes), Generation: math.MaxUint32},
+		Reason: longestReason,
+	}
+	closes := &protocol.Close{Session: session, Route: strings.Repeat("r", message.MaxRouteNameBytes), Queue: longestQueue}
+	for i := range uint64(protocol.MaxCloseItems) {
+		longName.Number = 1<<63 + i<<55
+		closes.Items = append(closes.Items, longName)
+	}
 	var ranges []protocol.AcceptedRange
 	for i := range uint64(protocol.MaxAcceptedRanges) {
 		first := 1<<63 + i<<53
-		ranges = append(ranges, protocol.AcceptedRange{Range: message.Range{First: first, Last: first + 1<<52}, Verdict: message.Below})
+		ranges = append(ranges, protocol.AcceptedRange{Range: message.Range{First: first, Last: first + 1<<52}, Verdict: message.Closed, Young: true, Reason: longestReason})
 	}
+	everything := answer
+	everything.Epoch.Counter, everything.Queue = math.MaxUint64, longestQueue
 	for name, f := range map[string]protocol.Frame{
 		"one record of the largest body":     largest,
 		"a batch of as many as there may be": many,
-		"all ranges of an Accepted":          &protocol.Accepted{Answer: answer, Ranges: ranges},
+		"as many Closes as there may be":     closes,
+		"all ranges of an Accepted":          &protocol.Accepted{Answer: everything, Ranges: ranges},
 	} {
 		for _, body := range []uint64{maxBody, 1 << 62} {
 			if _, err := protocol.NewReader(bytes.NewReader(protocol.Append(nil, f)), body).Next(); err != nil {

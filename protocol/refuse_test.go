@@ -1,8 +1,10 @@
 package protocol_test
 
 import (
+	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +12,8 @@ import (
 	"drawbridge/message/pack"
 	"drawbridge/protocol"
 )
+
+const tooLongReason = message.Reason("a-reason-that-is-too-long-by-one-")
 
 // broken are frames that each break one rule; Append writes them as they are, because it checks nothing.
 func broken() map[string]protocol.Frame {
@@ -81,12 +85,57 @@ func broken() map[string]protocol.Frame {
 	ship("prev is itself", func(s *protocol.Ship) { s.Items[1].Prev.Number = 22 })
 	ship("prev above", func(s *protocol.Ship) { s.Items[1].Prev.Number = 23 })
 
+	closing := func(name string, spoil func(*protocol.Close)) {
+		f := goldens()["close"].(*protocol.Close)
+		spoil(f)
+		frames["close: "+name] = f
+	}
+	closing("no session", func(f *protocol.Close) { f.Session = message.SessionID{} })
+	closing("no route name", func(f *protocol.Close) { f.Route = "" })
+	closing("queue in capitals", func(f *protocol.Close) { f.Queue = "Orders" })
+	closing("no item", func(f *protocol.Close) { f.Items = nil })
+	closing("too many items", func(f *protocol.Close) {
+		item := f.Items[0]
+		f.Items = make([]protocol.Closing, protocol.MaxCloseItems+1)
+		for i := range f.Items {
+			f.Items[i] = item
+			f.Items[i].Number = uint64(i + 1)
+		}
+	})
+	closing("number 0", func(f *protocol.Close) { f.Items[0].Number, f.Items[0].Prev = 0, message.Place{} })
+	closing("number twice", func(f *protocol.Close) { f.Items[1].Number = f.Items[0].Number })
+	closing("numbers fall", func(f *protocol.Close) { f.Items[0].Number = math.MaxUint64 })
+	closing("prev is itself", func(f *protocol.Close) { f.Items[1].Prev.Number = 22 })
+	closing("prev above", func(f *protocol.Close) { f.Items[1].Prev.Number = 23 })
+	closing("no origin", func(f *protocol.Close) { f.Items[0].Name.Origin = "" })
+	closing("origin with a space", func(f *protocol.Close) { f.Items[0].Name.Origin = "a b" })
+	closing("origin too long", func(f *protocol.Close) { f.Items[0].Name.Origin = strings.Repeat("a", message.MaxAgentNameBytes+1) })
+	closing("no id", func(f *protocol.Close) { f.Items[0].Name.ID = "" })
+	closing("id with a space", func(f *protocol.Close) { f.Items[0].Name.ID = "a b" })
+	closing("id too long", func(f *protocol.Close) { f.Items[0].Name.ID = strings.Repeat("a", message.MaxIDBytes+1) })
+	closing("no reason", func(f *protocol.Close) { f.Items[0].Reason = "" })
+	closing("reason in capitals", func(f *protocol.Close) { f.Items[0].Reason = "TTL" })
+	closing("reason too long", func(f *protocol.Close) { f.Items[0].Reason = tooLongReason })
+
+	floor := func(name string, spoil func(*protocol.Floor)) {
+		f := goldens()["floor"].(*protocol.Floor)
+		spoil(f)
+		frames["floor: "+name] = f
+	}
+	floor("no session", func(f *protocol.Floor) { f.Session = message.SessionID{} })
+	floor("no queue", func(f *protocol.Floor) { f.Queue = "" })
+	floor("floor 0", func(f *protocol.Floor) { f.Floor = 0 })
+
 	accepted := func(name string, ranges ...protocol.AcceptedRange) {
 		frames["accepted: "+name] = &protocol.Accepted{Answer: answer, Ranges: ranges}
 	}
 	accepted("no range")
 	accepted("undecided", protocol.AcceptedRange{Range: message.Range{First: 1, Last: 1}, Verdict: message.Undecided})
 	accepted("refused", protocol.AcceptedRange{Range: message.Range{First: 1, Last: 1}, Verdict: message.Refused})
+	accepted("verdict 7", protocol.AcceptedRange{Range: message.Range{First: 1, Last: 1}, Verdict: 7})
+	accepted("closed for no reason", protocol.AcceptedRange{Range: message.Range{First: 1, Last: 1}, Verdict: message.Closed})
+	accepted("reason in capitals", protocol.AcceptedRange{Range: message.Range{First: 1, Last: 1}, Verdict: message.Closed, Reason: "TTL"})
+	accepted("reason too long", protocol.AcceptedRange{Range: message.Range{First: 1, Last: 1}, Verdict: message.Closed, Reason: tooLongReason})
 	accepted("overlap",
 		protocol.AcceptedRange{Range: message.Range{First: 1, Last: 2}, Verdict: message.Accepted},
 		protocol.AcceptedRange{Range: message.Range{First: 2, Last: 3}, Verdict: message.Accepted})
@@ -120,7 +169,11 @@ func TestABrokenRuleIsRefused(t *testing.T) {
 
 // TestOtherFormsOfAValueAreRefused spoils single bytes of the golden payloads, for what no value can be written as.
 func TestOtherFormsOfAValueAreRefused(t *testing.T) {
-	const shipHead = 8 + 4 + 7 + 16
+	const (
+		shipHead     = 8 + 4 + 7 + 16
+		closeHead    = shipHead + 1
+		acceptedHead = 8 + 16 + 9 + 7 + 16 + 1
+	)
 	for _, c := range []struct {
 		name, frame string
 		at          int
@@ -130,6 +183,10 @@ func TestOtherFormsOfAValueAreRefused(t *testing.T) {
 		{"unknown encoding of a batch", "ship", shipHead, 1},
 		{"unknown kind of prev", "ship", shipHead + 3, 3},
 		{"prev elsewhere without a number", "ship", shipHead + 4 + 16, 0},
+		{"unknown kind of prev of a Close", "close", closeHead + 1, 3},
+		{"prev elsewhere without a number, in a Close", "close", closeHead + 2 + 16, 0},
+		{"below, young 2", "accepted", acceptedHead + 3 + 4 + 3, 2},
+		{"closed, young 2", "accepted", acceptedHead + 3 + 4 + 4 + 3, 2},
 		{"text with an escape", "refused-session", 18, 0x1b},
 		{"text that is not UTF-8", "refused-session", 18, 0xff},
 	} {
@@ -163,6 +220,47 @@ func TestNumbersDoNotWrapAround(t *testing.T) {
 	ship.Items = []protocol.Shipment{{Number: math.MaxUint64}, {Number: 0}}
 	if _, err := protocol.Decode(protocol.TypeShip, payloadOf(protocol.Append(nil, ship))); !errors.Is(err, pack.ErrMalformed) {
 		t.Errorf("a number beyond the highest: %v", err)
+	}
+}
+
+// TestAFieldBeyondItsBoundIsRefused writes in the place of one byte what no Append would.
+func TestAFieldBeyondItsBoundIsRefused(t *testing.T) {
+	const (
+		shipAge         = 8 + 4 + 7 + 16 + 1 + 1 + 1 + 18
+		closeAge        = 8 + 4 + 7 + 16 + 1 + 1 + 18
+		closeGeneration = closeAge + 3 + 6 + 4
+	)
+	for _, c := range []struct {
+		name, frame string
+		from, to    int
+		value, most uint64
+	}{
+		{"an age above 100 years", "ship", shipAge, shipAge + 2, 1500, uint64(message.MaxDuration.Milliseconds())},
+		{"an age above 100 years", "close", closeAge, closeAge + 3, 90_000, uint64(message.MaxDuration.Milliseconds())},
+		{"a generation above 32 bits", "close", closeGeneration, closeGeneration + 1, 1, math.MaxUint32},
+	} {
+		frame := goldens()[c.frame]
+		payload := payloadOf(protocol.Append(nil, frame))
+		if was := pack.AppendUvarint(nil, c.value); !bytes.Equal(payload[c.from:c.to], was) {
+			t.Fatalf("%s in a %s: %x stands there, not %x", c.name, frame.Type(), payload[c.from:c.to], was)
+		}
+		with := func(v uint64) []byte {
+			return slices.Concat(payload[:c.from], pack.AppendUvarint(nil, v), payload[c.to:])
+		}
+		if _, err := protocol.Decode(frame.Type(), with(c.most)); err != nil {
+			t.Errorf("the most before %s in a %s: %v", c.name, frame.Type(), err)
+		}
+		if f, err := protocol.Decode(frame.Type(), with(c.most+1)); !errors.Is(err, pack.ErrMalformed) || f != nil {
+			t.Errorf("%s in a %s: %v, %v", c.name, frame.Type(), f, err)
+		}
+	}
+}
+
+func TestReasonsOfANewerPeerAreTaken(t *testing.T) {
+	f := goldens()["close"].(*protocol.Close)
+	f.Items[0].Reason = "moon-phase"
+	if got := reread(t, f).(*protocol.Close).Items[0].Reason; got != "moon-phase" {
+		t.Errorf("the reason of a Close is %q", got)
 	}
 }
 

@@ -58,6 +58,21 @@ func TestWhatCannotBeSaidIsWrittenAsTheNearest(t *testing.T) {
 	}
 }
 
+func TestAnAnswerSaysOnlyWhatItsVerdictHasRoomFor(t *testing.T) {
+	all := &protocol.Accepted{Answer: answer}
+	for i, verdict := range verdicts {
+		number := uint64(i + 1)
+		all.Ranges = append(all.Ranges, protocol.AcceptedRange{
+			Range: message.Range{First: number, Last: number}, Verdict: verdict, Young: true, Reason: message.ReasonTTL})
+	}
+	for _, g := range reread(t, all).(*protocol.Accepted).Ranges {
+		young := g.Verdict == message.Below || g.Verdict == message.Closed
+		if g.Young != young || (g.Reason != "") != (g.Verdict == message.Closed) {
+			t.Errorf("%s is read with young %t and reason %q", g.Verdict, g.Young, g.Reason)
+		}
+	}
+}
+
 func reread(t *testing.T, f protocol.Frame) protocol.Frame {
 	t.Helper()
 	got, err := protocol.NewReader(bytes.NewReader(protocol.Append(nil, f)), maxBody).Next()
@@ -95,11 +110,12 @@ func generators() map[string]*rapid.Generator[protocol.Frame] {
 				Last:    rapid.Bool().Draw(t, "last"),
 			}
 		}),
-		"ship": generate(drawShip),
+		"ship":  generate(drawShip),
+		"close": generate(drawClose),
 		"accepted": generate(func(t *rapid.T) protocol.Frame {
 			var ranges []protocol.AcceptedRange
 			for _, rg := range drawRanges(t, 1) {
-				ranges = append(ranges, protocol.AcceptedRange{Range: rg, Verdict: rapid.SampledFrom(verdicts).Draw(t, "verdict")})
+				ranges = append(ranges, drawAcceptedRange(t, rg))
 			}
 			return &protocol.Accepted{Answer: drawAnswer(t), Ranges: ranges}
 		}),
@@ -117,6 +133,12 @@ func generators() map[string]*rapid.Generator[protocol.Frame] {
 			}
 			return f
 		}),
+		"floor": generate(func(t *rapid.T) protocol.Frame {
+			return &protocol.Floor{
+				Session: sessions.Draw(t, "session"), Queue: queues.Draw(t, "queue"), Stream: streams.Draw(t, "stream"),
+				Floor: rapid.Uint64Min(1).Draw(t, "floor"),
+			}
+		}),
 		"credit": generate(func(t *rapid.T) protocol.Frame {
 			return &protocol.Credit{
 				Session: sessions.Draw(t, "session"), Queue: queues.Draw(t, "queue"), Stream: streams.Draw(t, "stream"),
@@ -133,11 +155,13 @@ func generators() map[string]*rapid.Generator[protocol.Frame] {
 }
 
 var (
-	verdicts = []message.Verdict{message.Accepted, message.Duplicate, message.Below}
+	verdicts = []message.Verdict{message.Accepted, message.Duplicate, message.Below, message.Closed, message.Retired}
+	ids      = rapid.StringMatching(`[!-~]{1,128}`)
 	agents   = rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,63}`)
 	queues   = rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,119}`).Filter(func(q string) bool { return message.CheckQueue(q) == nil })
 	routes   = rapid.StringMatching(`[!-~]{1,128}`)
 	codes    = rapid.Map(rapid.StringMatching(`[a-z-]{1,32}`), func(s string) protocol.Code { return protocol.Code(s) })
+	reasons  = rapid.Map(rapid.StringMatching(`[a-z-]{1,32}`), func(s string) message.Reason { return message.Reason(s) })
 	spools   = rapid.Map(bytesOf(16), func(b []byte) message.SpoolID { return message.SpoolID(b) })
 	// Few streams, so that a Prev is often in its Ship's own.
 	streams   = rapid.SampledFrom([]message.StreamID{streamOf[0], streamOf[1], {}})
@@ -231,12 +255,45 @@ func drawShip(t *rapid.T) protocol.Frame {
 			Number: number, Age: durations.Draw(t, "age"), Again: rapid.Bool().Draw(t, "again"),
 			Record: rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "record"),
 		}
-		if rapid.Bool().Draw(t, "has prev") && number > 1 {
-			item.Prev = message.Place{Stream: streams.Draw(t, "prev stream"), Number: rapid.Uint64Range(1, number-1).Draw(t, "prev")}
-		}
+		item.Prev = drawPrev(t, number)
 		ship.Items = append(ship.Items, item)
 	}
 	return ship
+}
+
+func drawPrev(t *rapid.T, number uint64) (prev message.Place) {
+	if rapid.Bool().Draw(t, "has prev") && number > 1 {
+		prev = message.Place{Stream: streams.Draw(t, "prev stream"), Number: rapid.Uint64Range(1, number-1).Draw(t, "prev")}
+	}
+	return prev
+}
+
+func drawClose(t *rapid.T) protocol.Frame {
+	f := &protocol.Close{
+		Session: sessions.Draw(t, "session"), Route: routes.Draw(t, "route"), Queue: queues.Draw(t, "queue"), Stream: streams.Draw(t, "stream"),
+	}
+	for _, number := range drawNumbers(t, 1, 20) {
+		f.Items = append(f.Items, protocol.Closing{
+			Number: number, Prev: drawPrev(t, number), Age: durations.Draw(t, "age"),
+			Name: message.EndToEnd{
+				Origin: agents.Draw(t, "origin"), ID: ids.Draw(t, "id"), Generation: rapid.Uint32().Draw(t, "generation"),
+			},
+			Sum: rapid.Uint32().Draw(t, "sum"), Reason: reasons.Draw(t, "reason"),
+		})
+	}
+	return f
+}
+
+// drawAcceptedRange sets what is on the wire with the verdict it draws, and no more.
+func drawAcceptedRange(t *rapid.T, rg message.Range) protocol.AcceptedRange {
+	g := protocol.AcceptedRange{Range: rg, Verdict: rapid.SampledFrom(verdicts).Draw(t, "verdict")}
+	if g.Verdict == message.Below || g.Verdict == message.Closed {
+		g.Young = rapid.Bool().Draw(t, "young")
+	}
+	if g.Verdict == message.Closed {
+		g.Reason = reasons.Draw(t, "reason")
+	}
+	return g
 }
 
 // nilIfEmpty: a decoder makes no empty slices.
