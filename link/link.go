@@ -107,6 +107,7 @@ type Store interface {
 	spool.Incoming
 	Watch(queue string) (ready <-chan struct{}, stop func())
 	Identity() spool.Identity
+	LedgerStats() spool.LedgerStats
 	Meta(key string) ([]byte, error)
 	SetMeta(ctx context.Context, key string, value []byte) error
 }

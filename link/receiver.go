@@ -50,7 +50,6 @@ type arrival struct {
 	stream message.StreamID
 	at     time.Time
 	bytes  int
-	rotten error // the record did not parse
 	spool.Arrival
 }
 
@@ -75,10 +74,13 @@ func (s *session) arrive(f *protocol.Ship) {
 	batch := make([]*arrival, len(f.Items))
 	for i, item := range f.Items {
 		m, err := message.ParseRecord(item.Record)
+		if err != nil {
+			m = message.Message{}
+		}
 		// A body of its own: else one small message that waits would keep the memory of the whole batch.
 		m.Body = bytes.Clone(m.Body)
-		batch[i] = &arrival{stream: f.Stream, at: now, bytes: len(item.Record) + arrivalBytes, rotten: err, Arrival: spool.Arrival{
-			Number: item.Number, Prev: item.Prev, Age: item.Age, Again: item.Again, Message: m,
+		batch[i] = &arrival{stream: f.Stream, at: now, bytes: len(item.Record) + arrivalBytes, Arrival: spool.Arrival{
+			Number: item.Number, Prev: item.Prev, Age: item.Age, Again: item.Again, Unreadable: err, Message: m,
 		}}
 	}
 	r.take(batch)
@@ -313,10 +315,10 @@ func (r *receiver) decidable() (run []*arrival) {
 			frontiers[a.stream] = max(frontier(a.stream), a.Number)
 			size += a.bytes
 			run = append(run, a)
-			if a.rotten == nil {
+			if a.Unreadable == nil {
 				continue
 			}
-			// What follows a rotten record must wait for it: it is refused, and its number stays open.
+			// What follows a record that cannot be read must wait for it: it is refused, and its number stays open.
 			kept += copy(r.pending[kept:], r.pending[i+1:])
 			r.shrink(kept)
 			r.bytes -= size
@@ -335,41 +337,20 @@ func (r *receiver) shrink(n int) {
 	r.pending = r.pending[:n]
 }
 
-// decideRun offers one run to the spool and answers what was decided. A rotten record can only be the last of a run.
+// decideRun offers one run to the spool and answers what was decided.
 func (r *receiver) decideRun(ctx context.Context, run []*arrival) error {
-	var rotten *arrival
-	if last := run[len(run)-1]; last.rotten != nil {
-		rotten, run = last, run[:len(run)-1]
+	arrivals := spool.Arrivals{Peer: r.s.link.o.Name, Session: r.s.id, Queue: r.To, Stream: run[0].stream, Messages: make([]spool.Arrival, len(run))}
+	now := time.Now()
+	for i := range run {
+		arrivals.Messages[i] = run[i].Arrival
+		arrivals.Messages[i].Age += now.Sub(run[i].at)
 	}
-	if now := time.Now(); len(run) > 0 {
-		arrivals := spool.Arrivals{Peer: r.s.link.o.Name, Session: r.s.id, Queue: r.To, Stream: run[0].stream, Messages: make([]spool.Arrival, len(run))}
-		for i := range run {
-			arrivals.Messages[i] = run[i].Arrival
-			arrivals.Messages[i].Age += now.Sub(run[i].at)
-		}
-		decisions, err := r.s.link.store.Accept(ctx, arrivals)
-		if err != nil {
-			return fmt.Errorf("accept %d messages into queue %q: %w", len(run), r.To, err)
-		}
-		r.answer(run, decisions)
+	decisions, err := r.s.link.store.Accept(ctx, arrivals)
+	if err != nil {
+		return fmt.Errorf("accept %d messages into queue %q: %w", len(run), r.To, err)
 	}
-	if rotten != nil {
-		r.answerRotten(rotten)
-	}
+	r.answer(run, decisions)
 	return nil
-}
-
-// answerRotten refuses a record whose bytes do not match their sums, unless its number is known already: what was admitted
-// once is answered whatever a later copy looks like, or its sender would keep it for ever.
-func (r *receiver) answerRotten(a *arrival) {
-	if a.Number > r.s.link.store.Frontier(a.stream, r.To) {
-		r.tally.refused.Add(1)
-		r.refuse(a, a.rotten)
-		return
-	}
-	r.count(message.Below)
-	known := protocol.AcceptedRange{Range: message.Range{First: a.Number, Last: a.Number}, Verdict: message.Below}
-	r.s.send(&protocol.Accepted{Answer: r.s.answer(r.To, a.stream), Ranges: []protocol.AcceptedRange{known}})
 }
 
 // answer says what was decided: consecutive numbers of one verdict as one range, refusals one by one. Even a duplicate is

@@ -104,10 +104,11 @@ func (snd *sender) loadOnce(ctx context.Context) (more bool, err error) {
 			}
 		}
 		items := make([]flow.Item, len(held))
+		jump := store.LedgerStats().Jump // nobody has said yet that this time has passed
 		for i, h := range held {
 			items[i] = flow.Item{Place: h.Place, Bytes: h.Bytes}
 			if snd.RetryFor > 0 {
-				items[i].Until, items[i].Cause = now.Add(snd.RetryFor-h.Age), message.ReasonHorizonPassed
+				items[i].Until, items[i].Cause = now.Add(snd.RetryFor-max(0, h.Age-jump)), message.ReasonHorizonPassed
 			}
 		}
 		snd.mu.Lock()

@@ -243,10 +243,12 @@ type Arrival struct {
 	Age time.Duration
 	// Again says that the message may have been delivered in a life of the sender's spool that is lost.
 	Again bool
-	// Close is set if the sender wants to end the message; Message is empty then. Else Message has passed
-	// message.ParseRecord.
-	Close   *Close
-	Message message.Message
+	// Close is set if the sender wants to end the message, Unreadable if the record that came does not match its checksums:
+	// then only the number is judged, and if it is new the message is refused for that. Message is empty with both; else it has
+	// passed message.ParseRecord.
+	Close      *Close
+	Unreadable error
+	Message    message.Message
 }
 
 // Close is what a sender says of a message that it wants to end, and why.

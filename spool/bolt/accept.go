@@ -79,9 +79,14 @@ func (s *Store) Accept(ctx context.Context, a spool.Arrivals) ([]spool.Decision,
 // prepareArrival does all that needs no transaction.
 func (s *Store) prepareArrival(a *spool.Arrivals, in *spool.Arrival, options spool.QueueOptions) *arrival {
 	shipped := &arrival{number: in.Number, prev: in.Prev, age: in.Age.Milliseconds(), again: in.Again}
-	if in.Close != nil {
+	shipped.place = message.Place{Stream: a.Stream, Number: in.Number}
+	switch {
+	case in.Unreadable != nil:
+		shipped.refusal = in.Unreadable
+		return shipped
+	case in.Close != nil:
 		shipped.name, shipped.sum, shipped.close = in.Close.Name, in.Close.Sum, in.Close.Reason
-	} else {
+	default:
 		m := in.Message
 		m.Deliveries = 0 // they count the consumers of one queue, and this is another
 		shipped.name, shipped.sum, shipped.lane = m.EndToEnd(), m.ContentSum(), m.Priority
@@ -90,7 +95,6 @@ func (s *Store) prepareArrival(a *spool.Arrivals, in *spool.Arrival, options spo
 		shipped.promised = options.ByIDs
 	}
 	shipped.key = s.hasher.Key(a.Queue, shipped.name)
-	shipped.place = message.Place{Stream: a.Stream, Number: in.Number}
 	return shipped
 }
 
@@ -174,6 +178,9 @@ func (t *txn) tooOld(q *queue, a *arrival) string {
 // lookUp enters what the ledger knows of the arrival, this commit's own messages included. An entry by place is looked for
 // only where the id leads: a fork in which the number came with another id is answered as a number without a row.
 func (t *txn) lookUp(c *dedupe.Case, q *queue, a *arrival) {
+	if a.name == (message.EndToEnd{}) {
+		return // it could not be read
+	}
 	if first := t.byKey[a.key]; first != nil {
 		c.ByKey = &dedupe.Entry{Key: first.key, Sum: first.sum, Place: first.place}
 	} else if e, ok := t.find(a.key); ok {
