@@ -50,6 +50,14 @@ func (r *receiver) arrival(number, prev uint64, id, body string) spool.Arrival {
 	return a
 }
 
+// closeOf is the Close of an arrival, which has run out of time.
+func (r *receiver) closeOf(number, prev uint64, id, body string) spool.Arrival {
+	a := r.arrival(number, prev, id, body)
+	a.Close = &spool.Close{Name: a.Message.EndToEnd(), Sum: a.Message.ContentSum(), Reason: message.ReasonTTL}
+	a.Message = message.Message{}
+	return a
+}
+
 func (r *receiver) arrivals(messages ...spool.Arrival) spool.Arrivals {
 	return spool.Arrivals{Peer: "nyc", Session: r.session, Queue: "orders", Stream: r.stream, Messages: messages}
 }
@@ -88,6 +96,39 @@ func (r *receiver) requireOne(a spool.Arrival, want message.Verdict) {
 	r.require([]spool.Arrival{a}, want)
 }
 
+// requireClosed ships a and wants to hear that it was closed for the reason.
+func (r *receiver) requireClosed(a spool.Arrival, want message.Reason) {
+	r.t.Helper()
+	if d := r.require([]spool.Arrival{a}, isClosed)[0]; d.Reason != want {
+		r.t.Errorf("number %d is closed for the reason %q, want %q", a.Number, d.Reason, want)
+	}
+}
+
+func (r *receiver) requireRefused(a spool.Arrival, want error) {
+	r.t.Helper()
+	requireIs(r.t, "refusal", r.require([]spool.Arrival{a}, refused)[0].Refusal, want)
+}
+
+func (r *receiver) floor(queue string, floor uint64) {
+	r.t.Helper()
+	if err := r.Floor(context.Background(), r.stream, queue, floor); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// shrinkReach leaves a ledger with a window of five days that reaches back two.
+func (r *receiver) shrinkReach() {
+	r.t.Helper()
+	r.fill("forgotten")
+	r.requireAcked(r.lease(1)...)
+	r.pass(2 * day)
+	r.fill("between")
+	r.requireAcked(r.lease(1)...)
+	if err := r.Remember(context.Background(), "nyc", "orders", 5*day); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 func (r *receiver) requireFrontier(want uint64) {
 	r.t.Helper()
 	if got := r.Frontier(r.stream, "orders"); got != want {
@@ -100,5 +141,6 @@ const (
 	accepted  = message.Accepted
 	duplicate = message.Duplicate
 	below     = message.Below
+	isClosed  = message.Closed
 	refused   = message.Refused
 )

@@ -1,6 +1,7 @@
 package spooltest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func (s *store) requirePut(p spool.Put, want spool.PutStatus) spool.PutResult {
 
 func (s *store) request(req spool.LeaseRequest) []spool.Delivery {
 	s.t.Helper()
-	req.Queue = "orders"
+	req.Queue = cmp.Or(req.Queue, "orders")
 	d, err := s.Lease(context.Background(), req)
 	if err != nil {
 		s.t.Fatal(err)
