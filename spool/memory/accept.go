@@ -81,9 +81,12 @@ type arrival struct {
 // arrival does all that needs no mutex.
 func (s *Store) arrival(a *spool.Arrivals, in *spool.Arrival, options spool.QueueOptions) *arrival {
 	shipped := &arrival{prev: in.Prev, age: in.Age.Milliseconds(), again: in.Again, close: in.Close}
-	if in.Close != nil {
+	switch {
+	case in.Unreadable != nil:
+		shipped.candidate, shipped.refusal = &candidate{}, in.Unreadable // without a name it is known to nobody
+	case in.Close != nil:
 		shipped.candidate = &candidate{name: in.Close.Name, key: s.hasher.Key(a.Queue, in.Close.Name), sum: in.Close.Sum}
-	} else {
+	default:
 		m := in.Message
 		m.Deliveries = 0 // they count the consumers of one queue, and this is another
 		shipped.candidate = s.candidate(a.Queue, &m)
