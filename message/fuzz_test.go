@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"drawbridge/message"
@@ -13,10 +14,19 @@ import (
 // FuzzParseRecord: what is taken has this one form. A fuzzer cannot guess checksums, so those of the head and the envelope
 // are put right before the record is parsed a second time.
 func FuzzParseRecord(f *testing.F) {
-	f.Add(goldenRecord(f))
+	for name := range goldens() {
+		f.Add(goldenBytes(f, name))
+	}
 	small := message.Message{Head: message.Head{ID: "m-2", Origin: "fra-1"}}
 	small.Seal()
 	f.Add(message.AppendRecord(nil, &small))
+	for _, death := range []message.Death{
+		{Reason: message.ReasonMaxDeliveries, Text: strings.Repeat("x", message.MaxDeathTextBytes), Queue: "orders", Deliveries: 5},
+		{Queue: "orders"},
+	} {
+		small.Death = &death
+		f.Add(message.AppendRecord(nil, &small))
+	}
 	f.Fuzz(func(t *testing.T, record []byte) {
 		parse(t, record)
 		if repaired := repairSums(record); repaired != nil {

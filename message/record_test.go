@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -33,9 +34,14 @@ func golden() message.Message {
 	}
 }
 
-func goldenRecord(t testing.TB) []byte {
+// goldens are the messages whose records are in testdata, by the names of their files.
+func goldens() map[string]message.Message {
+	return map[string]message.Message{"record": golden(), "record-dead": deadGolden()}
+}
+
+func goldenBytes(t testing.TB, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile("testdata/record.hex")
+	text, err := os.ReadFile(filepath.Join("testdata", name+".hex"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,48 +52,53 @@ func goldenRecord(t testing.TB) []byte {
 	return b
 }
 
-func TestGoldenRecord(t *testing.T) {
-	m := golden()
-	m.Seal()
-	want := goldenRecord(t)
-	if got := message.AppendRecord(nil, &m); !bytes.Equal(got, want) {
-		t.Errorf("AppendRecord gives\n%x, want\n%x", got, want)
-	}
-	got, err := message.ParseRecord(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(got, golden()) {
-		t.Errorf("ParseRecord gives\n%+v, want\n%+v", got, golden())
+func TestGoldenRecords(t *testing.T) {
+	for name, m := range goldens() {
+		m.Seal()
+		want := goldenBytes(t, name)
+		if got := message.AppendRecord(nil, &m); !bytes.Equal(got, want) {
+			t.Errorf("AppendRecord gives for %s\n%x, want\n%x", name, got, want)
+		}
+		got, err := message.ParseRecord(want)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !reflect.DeepEqual(got, m) {
+			t.Errorf("ParseRecord gives for %s\n%+v, want\n%+v", name, got, m)
+		}
 	}
 }
 
 func TestEveryPrefixOfARecordFails(t *testing.T) {
-	record := goldenRecord(t)
-	for n := range record {
-		if m, err := message.ParseRecord(record[:n]); !errors.Is(err, pack.ErrTruncated) || m.ID != "" {
-			t.Errorf("cut to %d of %d bytes: %+v, %v", n, len(record), m, err)
+	for name := range goldens() {
+		record := goldenBytes(t, name)
+		for n := range record {
+			if m, err := message.ParseRecord(record[:n]); !errors.Is(err, pack.ErrTruncated) || m.ID != "" {
+				t.Errorf("%s cut to %d of %d bytes: %+v, %v", name, n, len(record), m, err)
+			}
 		}
-	}
-	if _, err := message.ParseRecord(append(record, 0)); !errors.Is(err, pack.ErrMalformed) {
-		t.Errorf("with a byte more: %v", err)
+		if _, err := message.ParseRecord(append(record, 0)); !errors.Is(err, pack.ErrMalformed) {
+			t.Errorf("%s with a byte more: %v", name, err)
+		}
 	}
 }
 
 func TestEveryFlippedBitIsFound(t *testing.T) {
-	record := goldenRecord(t)
-	for bit := range 8 * len(record) {
-		spoilt := slices.Clone(record)
-		spoilt[bit/8] ^= 1 << (bit % 8)
-		_, err := message.ParseRecord(spoilt)
-		if !errors.Is(err, message.ErrCorrupt) && !errors.Is(err, pack.ErrTruncated) && !errors.Is(err, pack.ErrMalformed) {
-			t.Errorf("bit %d of byte %d: %v", bit%8, bit/8, err)
+	for name := range goldens() {
+		record := goldenBytes(t, name)
+		for bit := range 8 * len(record) {
+			spoilt := slices.Clone(record)
+			spoilt[bit/8] ^= 1 << (bit % 8)
+			_, err := message.ParseRecord(spoilt)
+			if !errors.Is(err, message.ErrCorrupt) && !errors.Is(err, pack.ErrTruncated) && !errors.Is(err, pack.ErrMalformed) {
+				t.Errorf("%s, bit %d of byte %d: %v", name, bit%8, bit/8, err)
+			}
 		}
 	}
 }
 
 func TestARottenBodySaysWhose(t *testing.T) {
-	record := goldenRecord(t)
+	record := goldenBytes(t, "record")
 	record[len(record)-1] ^= 1
 	m, err := message.ParseRecord(record)
 	if !errors.Is(err, message.ErrCorrupt) || m.ID != "m-1" {
@@ -142,7 +153,7 @@ func TestReplaceEnvelope(t *testing.T) {
 }
 
 func TestReplaceEnvelopeHidesNoRot(t *testing.T) {
-	record := goldenRecord(t)
+	record := goldenBytes(t, "record")
 	for _, at := range []int{3, len(record) - 1} {
 		spoilt := slices.Clone(record)
 		spoilt[at] ^= 1
@@ -238,6 +249,7 @@ var (
 			Generation: rapid.Uint32().Draw(t, "generation"),
 			TTLLeft:    time.Duration(rapid.Int64Range(0, message.MaxDuration.Milliseconds()).Draw(t, "ttl")) * time.Millisecond,
 			Deliveries: rapid.Uint32().Draw(t, "deliveries"),
+			Death:      deaths.Draw(t, "death"),
 		}
 		if hops := rapid.SliceOfN(agents, 0, message.MaxHops).Draw(t, "hops"); len(hops) > 0 {
 			e.Hops = hops
