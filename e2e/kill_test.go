@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"drawbridge/cmd/drawbridge/demo"
+	"drawbridge/message/history"
 )
 
 // killsEach is how often each side is killed.
@@ -31,7 +31,7 @@ func TestNothingIsLostOrDoubledWhenEitherSideIsKilledAtRandomMoments(t *testing.
 		t.Fatal(err)
 	}
 	for _, r := range roads {
-		found := demo.Judge(demo.History{Puts: r.puts, Seen: r.seen})
+		found := history.Judge(history.History{Puts: r.puts, Seen: r.seen})
 		t.Logf("%s: %d stored, %d calls without an answer, %d redelivered", r.queue, found.Stored, r.unanswered.Load(), found.Redelivered)
 		if !found.Clean() || found.Stored == 0 || found.Delivered != found.Stored {
 			t.Errorf("%s: %+v", r.queue, found)

@@ -12,8 +12,8 @@ import (
 
 	"drawbridge/api"
 	"drawbridge/client"
-	"drawbridge/cmd/drawbridge/demo"
 	"drawbridge/message"
+	"drawbridge/message/history"
 )
 
 const (
@@ -33,9 +33,9 @@ type road struct {
 	stored, delivered, unanswered atomic.Int64
 
 	mu   sync.Mutex // guards puts
-	puts []demo.Put
+	puts []history.Put
 	// seen belongs to the consumer until it has returned.
-	seen []demo.Sight
+	seen []history.Sight
 }
 
 // produce puts one message after the other until over is closed. A message that was begun is stored first.
@@ -50,11 +50,11 @@ func (r *road) produce(ctx context.Context, producer int, over <-chan struct{}) 
 			return nil
 		}
 		body := fmt.Appendf(nil, "%s %d %d %0*d", r.queue, producer, turn, rng.IntN(3000), rng.Uint64())
-		put := demo.Put{ID: message.NewID(), Producer: producer, Turn: turn, Sum: demo.SumOf(body), BeganAt: time.Now()}
+		put := history.Put{ID: message.NewID(), Producer: producer, Turn: turn, Sum: history.SumOf(body), BeganAt: time.Now()}
 		if err := r.store(ctx, put.ID, body); err != nil {
 			return err
 		}
-		put.Stored = true
+		put.Heard = history.Stored
 		r.mu.Lock()
 		r.puts = append(r.puts, put)
 		r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *road) take(ctx context.Context, known map[string]bool) error {
 	receipts := make([]string, len(deliveries))
 	for i, d := range deliveries {
 		receipts[i] = d.Receipt
-		r.seen = append(r.seen, demo.Sight{ID: d.ID, Sequence: d.Sequence, Attempt: d.Deliveries, Sum: demo.SumOf(d.Body), At: time.Now()})
+		r.seen = append(r.seen, history.Sight{ID: d.ID, Sequence: d.Sequence, Attempt: d.Deliveries, Sum: history.SumOf(d.Body), At: time.Now()})
 		if !known[d.ID] {
 			known[d.ID] = true
 			r.delivered.Add(1)
@@ -117,7 +117,7 @@ func (r *road) take(ctx context.Context, known map[string]bool) error {
 	}
 	for i, d := range deliveries {
 		if results[i].Verdict == api.Acked {
-			r.seen = append(r.seen, demo.Sight{ID: d.ID, Sequence: d.Sequence, Acked: true})
+			r.seen = append(r.seen, history.Sight{ID: d.ID, Sequence: d.Sequence, Acked: true})
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package demo
 import (
 	"context"
 	"time"
+
+	"drawbridge/message/history"
 )
 
 // consumer takes messages at B and acks them, one call after the other: so the order in which it hears of things is the
@@ -10,7 +12,7 @@ import (
 type consumer struct {
 	agent Agent
 	tally *tally
-	seen  []Sight
+	seen  []history.Sight
 	// known are the ids handed out so far.
 	known map[string]bool
 }
@@ -30,7 +32,7 @@ func (c *consumer) Run(ctx context.Context) error {
 }
 
 // Seen returns what was seen. It may be called once Run has returned.
-func (c *consumer) Seen() []Sight { return c.seen }
+func (c *consumer) Seen() []history.Sight { return c.seen }
 
 // round leases once and acks what it got. A lease whose answer is lost is handed out again when it has run out; an ack whose
 // answer is lost may have counted or not, and is not repeated: both ends of it are seen in what comes next.
@@ -45,7 +47,7 @@ func (c *consumer) round(ctx context.Context) error {
 	receipts := make([]string, len(deliveries))
 	for i, d := range deliveries {
 		receipts[i] = d.Receipt
-		c.seen = append(c.seen, Sight{ID: d.ID, Sequence: d.Sequence, Attempt: d.Attempt, Sum: SumOf(d.Body), At: at})
+		c.seen = append(c.seen, history.Sight{ID: d.ID, Sequence: d.Sequence, Attempt: d.Attempt, Sum: history.SumOf(d.Body), At: at})
 		if !c.known[d.ID] {
 			c.known[d.ID] = true
 			fresh++
@@ -58,7 +60,7 @@ func (c *consumer) round(ctx context.Context) error {
 	}
 	for i, d := range deliveries {
 		if ended[i] {
-			c.seen = append(c.seen, Sight{ID: d.ID, Sequence: d.Sequence, Acked: true})
+			c.seen = append(c.seen, history.Sight{ID: d.ID, Sequence: d.Sequence, Acked: true})
 		}
 	}
 	return nil

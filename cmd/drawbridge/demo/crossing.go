@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"drawbridge/message/history"
 )
 
 // Agent is one of the two agents: what is asked of its API and done to its process. A call that gets no answer returns an
@@ -89,10 +91,10 @@ func (c *Crossing) Run(ctx context.Context, body func(n int) []byte, progress io
 	if err != nil && !errors.Is(err, errStuck) {
 		return Verdict{}, err
 	}
-	history := History{Puts: feeder.Puts(), Seen: consumer.Seen()}
-	v := Verdict{Findings: Judge(history), PacketsDropped: c.Relay.Dropped()}
+	seen := history.History{Puts: feeder.Puts(), Seen: consumer.Seen()}
+	v := Verdict{Findings: history.Judge(seen), PacketsDropped: c.Relay.Dropped()}
 	events.report(&v)
-	v.measure(history)
+	v.measure(seen)
 	if err != nil {
 		v.Stopped = err.Error()
 	}

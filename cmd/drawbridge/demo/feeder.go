@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"drawbridge/message"
+	"drawbridge/message/history"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -20,7 +21,7 @@ type feeder struct {
 	tally     *tally
 	producers int
 	// puts is made before the first call; each entry belongs to its producer until Run has returned.
-	puts []Put
+	puts []history.Put
 	body func(n int) []byte
 
 	// ahead is how many messages may be stored and not delivered.
@@ -44,10 +45,10 @@ const (
 )
 
 func newFeeder(c *Crossing, body func(n int) []byte, t *tally) *feeder {
-	f := &feeder{agent: c.A, tally: t, producers: c.Producers, puts: make([]Put, c.Messages), body: body}
+	f := &feeder{agent: c.A, tally: t, producers: c.Producers, puts: make([]history.Put, c.Messages), body: body}
 	for n := range f.puts {
 		// the id is minted before the first try: a retry with another id would be another message
-		f.puts[n] = Put{ID: message.NewID(), Producer: n % c.Producers, Turn: n / c.Producers, Sum: SumOf(body(n))}
+		f.puts[n] = history.Put{ID: message.NewID(), Producer: n % c.Producers, Turn: n / c.Producers, Sum: history.SumOf(body(n))}
 	}
 	f.ahead.Store(int64(c.Ahead))
 	return f
@@ -70,7 +71,7 @@ func (f *feeder) Run(ctx context.Context) error {
 }
 
 // Puts returns what the producers know. It may be called once Run has returned.
-func (f *feeder) Puts() []Put { return f.puts }
+func (f *feeder) Puts() []history.Put { return f.puts }
 
 // store puts message n until it is stored.
 func (f *feeder) store(ctx context.Context, n int) error {
@@ -83,7 +84,7 @@ func (f *feeder) store(ctx context.Context, n int) error {
 	for {
 		err := f.call(ctx, p.ID, body)
 		if err == nil {
-			p.Stored = true
+			p.Heard = history.Stored
 			f.tally.add(1, 0)
 			return nil
 		}

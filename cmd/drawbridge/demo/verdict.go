@@ -6,11 +6,13 @@ import (
 	"strconv"
 	"text/tabwriter"
 	"time"
+
+	"drawbridge/message/history"
 )
 
 // Verdict is what a crossing came to.
 type Verdict struct {
-	Findings
+	history.Findings
 	// PacketsDropped counts what the relay kept back, by its loss and in outages.
 	PacketsDropped uint64 `json:"packets_dropped"`
 	// Outages, KillsOfA and KillsOfB count the events that really hit.
@@ -73,7 +75,7 @@ func (v Verdict) WriteText(w io.Writer) error {
 func milliseconds(ms float64) string { return strconv.FormatFloat(ms, 'f', 1, 64) + "ms" }
 
 // measure fills in what is computed from the times in a history.
-func (v *Verdict) measure(h History) {
+func (v *Verdict) measure(h history.History) {
 	var first, last time.Time
 	for i := range h.Puts {
 		if at := h.Puts[i].BeganAt; !at.IsZero() && (first.IsZero() || at.Before(first)) {
@@ -89,7 +91,7 @@ func (v *Verdict) measure(h History) {
 		v.Seconds = took.Seconds()
 		v.MessagesPerSecond = float64(v.Delivered) / v.Seconds
 	}
-	if sorted := Latencies(h); len(sorted) > 0 {
+	if sorted := history.Latencies(h); len(sorted) > 0 {
 		v.LatencyP50 = inMilliseconds(sorted[len(sorted)*50/100])
 		v.LatencyP99 = inMilliseconds(sorted[len(sorted)*99/100])
 	}

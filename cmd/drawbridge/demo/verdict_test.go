@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"drawbridge/cmd/drawbridge/demo"
+	"drawbridge/message/history"
 )
 
 func good() demo.Verdict {
 	return demo.Verdict{
-		Findings:       demo.Findings{Stored: 20000, Delivered: 20000, Redelivered: 3},
+		Findings:       history.Findings{Stored: 20000, Delivered: 20000, Redelivered: 3},
 		PacketsDropped: 812, Outages: 2, KillsOfA: 1, KillsOfB: 1,
 		Seconds: 14.26, MessagesPerSecond: 1402.5, LatencyP50: 31.04, LatencyP99: 4210.9,
 	}
