@@ -23,9 +23,13 @@ func closing() []testCase {
 			_, begun := s.BeginSession(ctx, "nyc", message.NewSessionID())
 			_, accepted := s.Accept(ctx, spool.Arrivals{Peer: "nyc", Queue: "orders"})
 			_, noted := s.Meta("k")
+			_, listed := s.ListMeta("k")
+			_, seen := s.Seen(ctx, "orders", "a", 0)
 			for what, err := range map[string]error{
 				"put": put, "lease": leased, "ack": acked, "peek": peeked, "held": held, "fetch": fetched, "session": begun, "accept": accepted,
-				"meta": noted, "set meta": s.SetMeta(ctx, "k", nil), "mark": s.Mark(ctx, nyc, lane, 1),
+				"meta": noted, "list meta": listed, "seen": seen, "bury": s.BuryRoute(ctx, nyc, lane, burialsOf(1)),
+				"floor": s.Floor(ctx, message.NewStreamID(), "orders", 1), "accept time": s.AcceptTime(ctx),
+				"set meta": s.SetMeta(ctx, "k", nil), "mark": s.Mark(ctx, nyc, lane, 1),
 				"settle": s.SettleRoute(ctx, nyc, lane, nil), "remember": s.Remember(ctx, "nyc", "orders", day),
 			} {
 				requireIs(s.t, what, err, spool.ErrClosed)

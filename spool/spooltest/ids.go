@@ -94,7 +94,9 @@ func ids() []testCase {
 			s.requireAcked(s.lease(1)...)
 			s.pass(day / 24)
 			s.fill("between")
-			s.requirePut(orderOf("a", "a"), spool.Duplicate)
+			again := orderOf("a", "a")
+			again.Headers = message.NewHeaders(map[string]string{"traceparent": "another"})
+			s.requirePut(again, spool.Duplicate)
 		}},
 		{name: "an id stays known over a restart", restarts: true, run: func(s *store) {
 			s.fill("a", "b")

@@ -2,6 +2,7 @@ package spooltest
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"drawbridge/message"
@@ -63,6 +64,39 @@ func outgoing() []testCase {
 			clear(s.fetch(nyc, 1)[0].Bytes)
 			if m, err := message.ParseRecord(s.fetch(nyc, 1)[0].Bytes); err != nil || m.ID != "a" {
 				s.t.Errorf("fetched again: %+v, %v", m, err)
+			}
+		}},
+		{name: "the lowest number held is not above what is held", run: func(s *store) {
+			requireLowest := func(lowest, highest uint64) {
+				s.t.Helper()
+				if n := s.LowestHeld("orders", lane); n < lowest || n > highest {
+					s.t.Errorf("the lowest number held is %d, want %d to %d", n, lowest, highest)
+				}
+			}
+			for i := range 4 {
+				s.fill(fmt.Sprint(i))
+			}
+			s.mark(nyc, 1)
+			s.mark(sfo, 3)
+			requireLowest(0, 1)
+			s.settle(sfo, message.Range{First: 2, Last: 2})
+			requireLowest(0, 1)
+			s.bury(nyc, 1)
+			requireLowest(0, 3)
+			s.settle(sfo, message.Range{First: 3, Last: 3})
+			s.requireAcked(s.requireLeased(9, "3")...)
+			requireLowest(5, math.MaxUint64)
+			s.fill("later")
+			requireLowest(5, 5)
+		}},
+		{name: "each lane has its lowest number", queues: routed("nyc"), run: func(s *store) {
+			s.fill("a")
+			s.put(spool.Put{Queue: "orders", ID: "urgent", Priority: 9})
+			if a, b, none := s.LowestHeld("orders", lane), s.LowestHeld("orders", 9), s.LowestHeld("orders", 0); a > 1 || b > 2 || none <= 2 {
+				s.t.Errorf("lowest %d, of priority 9 %d, of priority 0 %d", a, b, none)
+			}
+			if n := s.LowestHeld("none", lane); n != 0 {
+				s.t.Errorf("lowest of a queue that is not there: %d", n)
 			}
 		}},
 		{name: "a route out of a queue that is not there is told so", queues: routed("nyc"), run: func(s *store) {
