@@ -197,21 +197,3 @@ func TestHeldInTellsWhatAnAnswerWouldEnd(t *testing.T) {
 		}
 	}
 }
-
-func TestLowest(t *testing.T) {
-	l := begun(flow.Options{}, plenty, nil)
-	if _, ok := l.Lowest(); ok {
-		t.Fatal("an empty lane holds something")
-	}
-	l.Offer(items(oldEpoch, 10, 4, 7))
-	requireShip(t, l, start, 4, 7)
-	for _, want := range []uint64{4, 7} {
-		if got, ok := l.Lowest(); !ok || got != want {
-			t.Fatalf("the lowest is %d %v, want %d", got, ok, want)
-		}
-		l.Answered(start, oldEpoch, []message.Range{one(want)})
-	}
-	if _, ok := l.Lowest(); ok {
-		t.Fatal("a lane that has ended all holds something")
-	}
-}

@@ -115,14 +115,6 @@ func (l *Lane) Offer(items []Item) {
 // Last returns the highest number offered, 0 if none.
 func (l *Lane) Last() uint64 { return l.last }
 
-// Lowest returns the lowest number that is held; ok is false if there is none.
-func (l *Lane) Lowest() (number uint64, ok bool) {
-	if l.held == 0 {
-		return 0, false
-	}
-	return l.ring.at(l.ring.head).number, true
-}
-
 // Room returns how many more items the lane wants to be offered: two windows ahead of what is shipped.
 func (l *Lane) Room() int {
 	ahead := 2 * uint64(l.options.BatchMessages)
