@@ -14,6 +14,9 @@ import (
 	"drawbridge/spool"
 )
 
+// agentName is the agent whose store it is.
+const agentName = "fra-1"
+
 // lane is the priority of the messages that cases store unless they say otherwise.
 const lane = uint8(message.DefaultPriority)
 
@@ -27,6 +30,7 @@ type store struct {
 	engine Engine
 	dir    string
 	queues map[string]spool.QueueOptions
+	books  *books
 	// skew is how far the wall clock was stepped.
 	skew   atomic.Int64
 	closed bool
@@ -34,22 +38,23 @@ type store struct {
 
 func (s *store) open() {
 	s.t.Helper()
-	st, err := s.engine.Open(s.dir, Options{Agent: "fra-1", Queues: s.queues, Now: s.wall})
+	st, err := s.engine.Open(s.dir, Options{Agent: agentName, Queues: s.queues, Now: s.wall})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.Store, s.closed = st, false
+	s.Store, s.books, s.closed = st, newBooks(st), false
 }
 
 func (s *store) wall() time.Time { return time.Now().Add(time.Duration(s.skew.Load())) }
 
-// close closes the store and has what is left compared with what it said.
+// close closes the store when it was audited, and has what is left compared with what it said.
 func (s *store) close() {
 	s.t.Helper()
 	if s.closed {
 		return
 	}
 	s.closed = true
+	s.audit()
 	said := s.Stats()
 	if err := s.Close(); err != nil {
 		s.t.Errorf("close: %v", err)
