@@ -117,6 +117,9 @@ func (snd *sender) commit(ctx context.Context, priority uint8, e ended) error {
 			return fmt.Errorf("settle queue %q on route %q: %w", snd.From, snd.Name, err)
 		}
 		snd.tally.settled.Add(e.messages - uint64(len(e.buried)))
+		if err := snd.s.pass(HookSettled); err != nil {
+			return err
+		}
 	}
 	if len(e.buried) == 0 {
 		return nil
@@ -132,7 +135,7 @@ func (snd *sender) commit(ctx context.Context, priority uint8, e ended) error {
 	first := e.buried[0]
 	snd.s.link.log.Warn("messages became dead letters", "route", snd.Name, "queue", message.DeadQueue(snd.From),
 		"count", len(e.buried), "reason", first.Reason, "text", first.Text)
-	return nil
+	return snd.s.pass(HookBuried)
 }
 
 // floors tells the peer which closed numbers it may forget: those that have ended here, durably.
@@ -205,7 +208,9 @@ func (snd *sender) close(now time.Time, stream message.StreamID, r message.Range
 		ln.flow.Close(now, stream, r, reason)
 	}
 	snd.mu.Unlock()
-	snd.s.shippers.wake()
+	if snd.s.pass(HookCloseBegun) == nil {
+		snd.s.shippers.wake()
+	}
 }
 
 // holdLocked has act hold lanes for a reason, logs the first hold for it, and reports whether a lane is held so now.

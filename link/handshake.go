@@ -78,9 +78,15 @@ func (l *Link) hello(ctx context.Context, conn Conn, g *errgroup.Group) (err err
 		if w.Version < protocol.MinVersion || w.Version > protocol.MaxVersion {
 			return fmt.Errorf("%w: %s welcomes with version %d, which was not offered", errVersion, conn.RemoteAddr(), w.Version)
 		}
+		if err := l.o.pass(HookWelcomed); err != nil {
+			return err
+		}
 		// The fence must be durable before the first Ship: a copy of this spool that presents an older one is found out.
 		if err := l.store.SetMeta(limit, l.fenceKey(), w.Fence[:]); err != nil {
 			return fmt.Errorf("store the fence of the new session: %w", err)
+		}
+		if err := l.o.pass(HookFenceStored); err != nil {
+			return err
 		}
 		s := newSession(ctx, l, sessionSetup{
 			id: w.Session, own: own, conn: conn, stream: stream, frames: frames, dialled: true,

@@ -50,6 +50,9 @@ type Options struct {
 	// Seed makes the jitter of redials repeatable.
 	Seed uint64
 	Log  hclog.Logger
+	// Hook is called at each of HookPoints, from many goroutines. Its error ends the session, as if the step had failed. Tests
+	// only.
+	Hook func(point string) error
 }
 
 // Send is a route out of one of our queues.

@@ -244,6 +244,9 @@ func (r *receiver) forget(ctx context.Context) error {
 		if err := r.s.link.store.Floor(ctx, stream, r.To, floor); err != nil {
 			return err
 		}
+		if err := r.s.pass(HookFloorObeyed); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -258,6 +261,9 @@ func (r *receiver) remember(ctx context.Context) error {
 		return nil
 	}
 	if err := r.s.link.store.Remember(ctx, r.s.link.o.Name, r.To, window); err != nil {
+		return err
+	}
+	if err := r.s.pass(HookRemembered); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -349,8 +355,11 @@ func (r *receiver) decideRun(ctx context.Context, run []*arrival) error {
 	if err != nil {
 		return fmt.Errorf("accept %d messages into queue %q: %w", len(run), r.To, err)
 	}
+	if err := r.s.pass(HookDecided); err != nil {
+		return err
+	}
 	r.answer(run, decisions)
-	return nil
+	return r.s.pass(HookAnswerSaid)
 }
 
 // answer says what was decided: consecutive numbers of one verdict as one range, refusals one by one. Even a duplicate is

@@ -99,7 +99,13 @@ func (snd *sender) loadOnce(ctx context.Context) (more bool, err error) {
 		// Not durable, not shipped: after a crash nobody could tell a shipped message from one that may still expire.
 		last := held[len(held)-1].Number
 		if store.MarkOf(snd.route, priority) < last {
+			if err := snd.s.pass(HookMarkBegin); err != nil {
+				return false, err
+			}
 			if err := store.Mark(ctx, snd.route, priority, last+markAhead); err != nil {
+				return false, err
+			}
+			if err := snd.s.pass(HookMarkDone); err != nil {
 				return false, err
 			}
 		}

@@ -122,6 +122,9 @@ func (s *session) begin(ctx context.Context) error {
 	if id != s.own {
 		return errReopened
 	}
+	if err := s.pass(HookSessionBegun); err != nil {
+		return err
+	}
 	for i, send := range s.link.o.Sends {
 		page := &protocol.Resume{Session: s.id, Last: i == len(s.link.o.Sends)-1, Routes: []protocol.ResumeRoute{
 			{Name: send.Name, Queue: send.To, Horizon: send.RetryFor},
@@ -129,7 +132,7 @@ func (s *session) begin(ctx context.Context) error {
 		s.send(page)
 	}
 	s.beat(time.Now())
-	return nil
+	return s.pass(HookResumed)
 }
 
 // end ends the session with a cause; the first one counts. It tells the peer why, and returns at once. What it closes it
@@ -224,6 +227,9 @@ func (s *session) resume(f *protocol.Resume) {
 }
 
 func (s *session) accepted(f *protocol.Accepted) {
+	if s.pass(HookAnswered) != nil {
+		return
+	}
 	now := time.Now()
 	for _, snd := range s.senders {
 		if snd.To == f.Queue {

@@ -42,7 +42,15 @@ func (j *job) ship(ctx context.Context, conn Conn) error {
 		return nil
 	}
 	_ = stream.Close()
-	return nil
+	return j.snd.s.pass(j.written())
+}
+
+// written is the point behind the frame of j.
+func (j *job) written() string {
+	if j.batch.Closing {
+		return HookCloseWritten
+	}
+	return HookShipWritten
 }
 
 // frame builds the Ship or the Close of what may leave, nil if nothing may.
@@ -55,7 +63,7 @@ func (j *job) frame(ctx context.Context) (protocol.Frame, error) {
 		return nil, err
 	}
 	if f := j.shipFrame(records); len(f.Items) > 0 {
-		return f, nil
+		return f, j.snd.s.pass(HookShipBuilt)
 	}
 	return nil, nil
 }
@@ -151,7 +159,7 @@ func (j *job) closeFrame(ctx context.Context) (protocol.Frame, error) {
 	if len(f.Items) == 0 {
 		return nil, nil
 	}
-	return f, nil
+	return f, snd.s.pass(HookCloseBuilt)
 }
 
 // tooLarge says so of a record whose body is larger than the peer takes: it could not even read the frame.

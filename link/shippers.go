@@ -252,5 +252,5 @@ func (s *session) readBatch(stream ReceiveStream, conn Conn) error {
 		s.end(err)
 		return err
 	}
-	return nil
+	return s.pass(HookBatchTaken)
 }
