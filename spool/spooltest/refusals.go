@@ -1,8 +1,10 @@
 package spooltest
 
 import (
+	"errors"
 	"strings"
 
+	"drawbridge/message"
 	"drawbridge/spool"
 )
 
@@ -26,7 +28,26 @@ func refusals() []testCase {
 			r.require([]spool.Arrival{r.arrival(2, 1, "c", "x"), r.arrival(3, 2, "z", "x")}, accepted, accepted)
 		})
 	}
+	// unreadable is an arrival of which nothing but its number is known.
+	rotten := errors.New("rotten")
+	unreadable := func(r *receiver, number, prev uint64) spool.Arrival {
+		a := r.arrival(number, prev, "a", "x")
+		a.Message, a.Unreadable = message.Message{}, rotten
+		return a
+	}
 	return []testCase{
+		{name: "a record that cannot be read is refused for that if its number is new", run: receives(func(r *receiver) {
+			r.requireOne(r.arrival(1, 0, "a", "x"), accepted)
+			requireRefused(r, unreadable(r, 2, 1), rotten)
+			r.requireOne(unreadable(r, 3, 2), undecided)
+			r.require([]spool.Arrival{r.arrival(2, 1, "b", "x"), r.arrival(3, 2, "z", "x")}, accepted, accepted)
+		})},
+		{name: "a record that cannot be read is answered by its number if that is known", run: receives(func(r *receiver) {
+			r.require([]spool.Arrival{r.arrival(2, 0, "a", "x"), r.closeOf(3, 2, "b", "x")}, accepted, isClosed)
+			r.require([]spool.Arrival{unreadable(r, 1, 0), unreadable(r, 2, 0)}, below, below)
+			r.requireClosed(unreadable(r, 3, 2), message.ReasonTTL)
+			r.requireFrontier(3)
+		})},
 		{name: "an id with other content is a conflict and the frontier stays", run: receives(func(r *receiver) {
 			r.requireOne(r.arrival(1, 0, "a", "x"), accepted)
 			requireRefused(r, r.arrival(2, 1, "a", "other"), spool.ErrConflict)
