@@ -94,7 +94,7 @@ func (o *Options) writeNew(dir string) error {
 	if err := o.pass(HookCreateFile); err != nil {
 		return err
 	}
-	return writeStamp(dir, id)
+	return o.writeStamp(dir, id)
 }
 
 // initialise makes a database that holds the identity and no queue.
@@ -121,13 +121,16 @@ func initialise(path string, id message.SpoolID) error {
 	return errors.Join(err, db.Close())
 }
 
-func writeStamp(dir string, id message.SpoolID) error {
+func (o *Options) writeStamp(dir string, id message.SpoolID) error {
 	path := filepath.Join(dir, stampFile)
 	text := fmt.Sprintf("%s %d id %s\n", stampWords, formatVersion, id)
 	if err := os.WriteFile(path+newSuffix, []byte(text), fileMode); err != nil {
 		return fmt.Errorf("write identity stamp: %w", err)
 	}
 	if err := syncPath(path + newSuffix); err != nil {
+		return err
+	}
+	if err := o.pass(HookCreateStampFile); err != nil {
 		return err
 	}
 	return rename(path+newSuffix, path)

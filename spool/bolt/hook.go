@@ -7,12 +7,16 @@ const (
 	HookCreateBegin = "create.begin"
 	// HookCreateFile: spool.db.new is initialised, closed and synced.
 	HookCreateFile = "create.file"
+	// HookCreateStampFile: spool.id.new is synced; spool.id has no name yet.
+	HookCreateStampFile = "create.stamp-file"
 	// HookCreateStamp: spool.id has its name; spool.db has not.
 	HookCreateStamp = "create.stamp"
 	// HookCreateDone: spool.db has its name.
 	HookCreateDone = "create.done"
 	// HookOpenEpoch: the new epoch is in the transaction that is about to be committed.
 	HookOpenEpoch = "open.epoch"
+	// HookOpenDone: the new epoch is durable; nobody is served in it.
+	HookOpenDone = "open.done"
 	// HookCommitBegin: a group was taken; its transaction has not begun.
 	HookCommitBegin = "commit.begin"
 	// HookCommitApplied: all of the group is in the transaction, nothing is in the file. An error here is a commit that
@@ -24,13 +28,15 @@ const (
 	// HookReopen: the file is closed after a failed commit and about to be opened again. An error here is an attempt that
 	// failed.
 	HookReopen = "reopen"
+	// HookCloseBegin: the committer has ended; the list of free pages may be missing in the file. An error here leaves it so.
+	HookCloseBegin = "close.begin"
 )
 
 // HookPoints returns all points, so that one test can go through them and a new point without a test is noticed.
 func HookPoints() []string {
 	return []string{
-		HookCreateBegin, HookCreateFile, HookCreateStamp, HookCreateDone, HookOpenEpoch,
-		HookCommitBegin, HookCommitApplied, HookCommitDone, HookReopen,
+		HookCreateBegin, HookCreateFile, HookCreateStampFile, HookCreateStamp, HookCreateDone, HookOpenEpoch, HookOpenDone,
+		HookCommitBegin, HookCommitApplied, HookCommitDone, HookReopen, HookCloseBegin,
 	}
 }
 

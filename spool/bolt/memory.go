@@ -50,6 +50,9 @@ func (s *Store) load(id message.SpoolID) error {
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("begin an epoch: %w", err)
 	}
+	if err := s.options.pass(HookOpenDone); err != nil {
+		return err
+	}
 	s.memory = m
 	s.publish()
 	return nil

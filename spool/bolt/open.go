@@ -186,8 +186,12 @@ func (s *Store) Close() error {
 		<-s.ended
 		s.intake.refuse(spool.ErrClosed)
 		s.readers.shut(spool.ErrClosed)
+		err = s.options.pass(HookCloseBegin)
 		if s.db != nil {
-			err = errors.Join(s.leaveFreelist(), s.db.Close())
+			if err == nil {
+				err = s.leaveFreelist()
+			}
+			err = errors.Join(err, s.db.Close())
 		}
 		err = errors.Join(err, s.lock.Close())
 	})
