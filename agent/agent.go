@@ -30,6 +30,9 @@ type Host struct {
 	ListenPacket func(addr string) (net.PacketConn, error)
 	// Now is the wall clock of the spool. Default time.Now.
 	Now func() time.Time
+	// SpoolHook is called at each step of the spool that a crash may follow, and its error is taken for one of the disk. Nil
+	// in production.
+	SpoolHook func(point string) error
 	// Version is told by the API.
 	Version string
 	// LogLevels are those of the log that New is given; nil where they are fixed.
@@ -69,7 +72,7 @@ func New(cfg *config.Config, log hclog.Logger, host Host) (_ *Agent, err error) 
 			return nil, fmt.Errorf("link %q: its peer_id is this agent's own identity; put the one that `drawbridge identity show` prints on the other host", name)
 		}
 	}
-	if a.spool, err = openSpool(cfg, log, host.Now); err != nil {
+	if a.spool, err = openSpool(cfg, log, host); err != nil {
 		return nil, err
 	}
 	if err = a.listen(host); err != nil {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -18,7 +17,7 @@ type engine interface {
 }
 
 // openSpool is the one place that names an engine.
-func openSpool(cfg *config.Config, log hclog.Logger, now func() time.Time) (engine, error) {
+func openSpool(cfg *config.Config, log hclog.Logger, host Host) (engine, error) {
 	dir := spoolDir(cfg)
 	store, err := bolt.Open(dir, bolt.Options{
 		Agent:             cfg.Agent,
@@ -26,7 +25,8 @@ func openSpool(cfg *config.Config, log hclog.Logger, now func() time.Time) (engi
 		LedgerMemoryBytes: cfg.LedgerMemoryBytes,
 		LedgerMaxBytes:    cfg.LedgerMaxBytes,
 		Log:               log.Named("spool"),
-		Now:               now,
+		Now:               host.Now,
+		Hook:              host.SpoolHook,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open spool %s: %w", dir, err)

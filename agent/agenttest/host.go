@@ -27,6 +27,9 @@ type Host struct {
 	addr string
 	cfg  *config.Config
 	log  hclog.Logger
+	// now and hook are those of agent.Host.
+	now  func() time.Time
+	hook func(point string) error
 
 	agent *agent.Agent
 	stop  context.CancelFunc
@@ -36,7 +39,12 @@ type Host struct {
 // newHost makes directory and identity; the agent does not run yet.
 func newHost(t *testing.T, n *Network, name, addr string) *Host {
 	t.Helper()
-	dir := t.TempDir()
+	return newHostIn(t, n, name, addr, t.TempDir())
+}
+
+// newHostIn is newHost with a directory that the caller removes.
+func newHostIn(t *testing.T, n *Network, name, addr, dir string) *Host {
+	t.Helper()
 	if _, err := quic.CreateIdentity(agent.IdentityPath(dir)); err != nil {
 		t.Fatal(err)
 	}
@@ -69,13 +77,25 @@ func (h *Host) Pin() link.Pin {
 // Start runs the agent on what its directory holds.
 func (h *Host) Start() {
 	h.t.Helper()
-	a, err := agent.New(h.cfg, h.log, agent.Host{ListenPacket: func(addr string) (net.PacketConn, error) { return h.net.Listen(addr) }})
-	if err != nil {
+	if err := h.TryStart(); err != nil {
 		h.t.Fatalf("start agent %s: %v", h.cfg.Agent, err)
+	}
+}
+
+// TryStart is Start for an agent that may fail to.
+func (h *Host) TryStart() error {
+	a, err := agent.New(h.cfg, h.log, agent.Host{
+		ListenPacket: func(addr string) (net.PacketConn, error) { return h.net.Listen(addr) },
+		Now:          h.now,
+		SpoolHook:    h.hook,
+	})
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	h.agent, h.stop, h.done = a, cancel, make(chan error, 1)
 	go func() { h.done <- a.Run(ctx) }()
+	return nil
 }
 
 // Stop ends the agent in the orderly way.
