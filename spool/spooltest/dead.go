@@ -162,11 +162,12 @@ func burying() []testCase {
 			}
 		}},
 		{name: "a route buries what is its own", run: func(s *store) {
-			s.fill(idsFrom(1, 4)...)
+			s.fill(idsFrom(1, 5)...)
 			s.mark(nyc, 2)
 			s.mark(sfo, 4)
-			s.bury(sfo, 1, 2, 3)
-			s.bury(spool.Route{Queue: "orders"}, 1, 2, 4)
+			s.bury(sfo, 1, 2, 3, 5)
+			s.bury(spool.Route{Queue: "orders"}, 1, 2, 4, 5)
+			s.requireInDoubt(3, 4)
 			s.requireHeld(nyc, 1, 2)
 			s.requireHeld(sfo, 4)
 			if d := s.requireDead("1 id-3")[0].Death; d.Route != "sfo" {
