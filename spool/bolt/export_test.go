@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -134,8 +135,31 @@ func Audit(dir string) (map[string]spool.QueueStats, error) {
 // auditLedger returns all entries, and compares those that came from afar with the frontiers.
 func auditLedger(tx *bbolt.Tx) (map[dedupe.Key]dedupe.Entry, error) {
 	entries := make(map[dedupe.Key]dedupe.Entry)
-	highest := make(map[message.StreamID]uint64)
-	err := tx.Bucket(bucketLedger).ForEach(func(k, v []byte) error {
+	for _, bucket := range [][]byte{bucketLedger, bucketPromised} {
+		if err := auditRows(tx.Bucket(bucket), entries); err != nil {
+			return nil, fmt.Errorf("ledger %q: %w", bucket, err)
+		}
+	}
+	frontiers, err := readFrontiers(tx.Bucket(bucketFrontiers))
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[message.StreamID]uint64)
+	for key, n := range frontiers.numbers {
+		known[key.stream] = max(known[key.stream], n)
+	}
+	for _, e := range entries {
+		if p := e.Place; p.Number != 0 && known[p.Stream] < p.Number {
+			return nil, fmt.Errorf("frontier of stream %s is %d, the ledger has number %d", p.Stream, known[p.Stream], p.Number)
+		}
+	}
+	return entries, auditClosed(tx, frontiers)
+}
+
+// auditRows adds the entries of one ledger. A message that died again stands there once for each of its dead letters, of which
+// only the last one may still be here.
+func auditRows(rows *bbolt.Bucket, entries map[dedupe.Key]dedupe.Entry) error {
+	return rows.ForEach(func(k, v []byte) error {
 		row, err := dedupe.ParseRow(v)
 		if err != nil {
 			return err
@@ -143,35 +167,30 @@ func auditLedger(tx *bbolt.Tx) (map[dedupe.Key]dedupe.Entry, error) {
 		for key := range row.Keys() {
 			e, ok := row.Find(key)
 			if !ok {
-				return fmt.Errorf("ledger row %x does not find its own key", k)
+				return fmt.Errorf("row %x does not find its own key", k)
 			}
-			if _, twice := entries[key]; twice {
-				return fmt.Errorf("key %x is in the ledger twice", key)
+			if before, twice := entries[key]; twice && e.Sequence <= before.Sequence {
+				return fmt.Errorf("key %x stands twice, for %d and then for %d", key, before.Sequence, e.Sequence)
 			}
 			entries[key] = e
-			highest[e.Place.Stream] = max(highest[e.Place.Stream], e.Place.Number)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
+}
+
+// auditClosed compares the numbers that were closed with the frontiers.
+func auditClosed(tx *bbolt.Tx, frontiers *frontiers) error {
+	known := make(map[string]uint64)
+	for key, n := range frontiers.numbers {
+		known[string(key.prefix())] = n
 	}
-	known := make(map[message.StreamID]uint64)
-	err = tx.Bucket(bucketFrontiers).ForEach(func(k, v []byte) error {
-		key, err := parseFrontierKey(k)
-		if err != nil {
-			return err
+	return tx.Bucket(bucketClosed).ForEach(func(k, reason []byte) error {
+		prefix, number := k[:len(k)-8], binary.BigEndian.Uint64(k[len(k)-8:])
+		if n := known[string(prefix)]; n < number || len(reason) == 0 {
+			return fmt.Errorf("number %d of %x is closed for the reason %q, its frontier is %d", number, prefix, reason, n)
 		}
-		n, _, err := parseFrontier(v)
-		known[key.stream] = max(known[key.stream], n)
-		return err
+		return nil
 	})
-	for stream, n := range highest {
-		if stream != (message.StreamID{}) && known[stream] < n {
-			return nil, fmt.Errorf("frontier of stream %s is %d, the ledger has number %d", stream, known[stream], n)
-		}
-	}
-	return entries, err
 }
 
 func auditQueue(tx *bbolt.Tx, name string, now int64, ledger map[dedupe.Key]dedupe.Entry, hasher *dedupe.Hasher) (spool.QueueStats, error) {
@@ -231,6 +250,9 @@ func auditQueue(tx *bbolt.Tx, name string, now int64, ledger map[dedupe.Key]dedu
 				m, err := message.ParseFront(bl.record(i))
 				if err != nil {
 					return stats, err
+				}
+				if (m.Death != nil) != spool.IsDead(name) || m.Death != nil && message.DeadQueue(m.Death.Queue) != name {
+					return stats, fmt.Errorf("message %q at %d died of %+v", m.ID, n, m.Death)
 				}
 				if e, ok := ledger[hasher.Key(name, m.EndToEnd())]; !ok || e.Sequence != n || e.Sum != m.ContentSum() {
 					return stats, fmt.Errorf("message %q at %d: the ledger has %+v (%t)", m.ID, n, e, ok)

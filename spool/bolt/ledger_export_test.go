@@ -12,7 +12,7 @@ import (
 	"drawbridge/message"
 )
 
-// LedgerInFile counts what the ledger of a closed spool holds.
+// LedgerInFile counts what the ledgers of a closed spool hold.
 func LedgerInFile(dir string) (ids, bytes uint64, err error) {
 	db, err := bbolt.Open(filepath.Join(dir, dbFile), fileMode, &bbolt.Options{ReadOnly: true})
 	if err != nil {
@@ -20,12 +20,18 @@ func LedgerInFile(dir string) (ids, bytes uint64, err error) {
 	}
 	defer db.Close()
 	return ids, bytes, db.View(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketLedger).ForEach(func(_, v []byte) error {
-			row, err := dedupe.ParseRow(v)
-			ids += uint64(row.Len())
-			bytes += rowBytes(v)
-			return err
-		})
+		for _, bucket := range [][]byte{bucketLedger, bucketPromised} {
+			err := tx.Bucket(bucket).ForEach(func(_, v []byte) error {
+				row, err := dedupe.ParseRow(v)
+				ids += uint64(row.Len())
+				bytes += rowBytes(v)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
