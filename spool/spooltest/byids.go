@@ -79,6 +79,15 @@ func byIDs() []testCase {
 			r.requireOne(aged(r.arrival(3, 2, "a", "x"), 4*day), refused)
 			r.requireOne(r.arrival(3, 2, "a", "x"), accepted)
 		})},
+		{name: "a promise that grows reaches back only as far as nothing was forgotten", queues: by, run: receives(func(r *receiver) {
+			r.requireOne(r.arrival(1, 0, "a", "x"), accepted)
+			r.requireAcked(r.lease(1)...)
+			r.pass(2 * day)
+			between(r)
+			promise(r, 5*day)
+			r.requireRefused(aged(r.arrival(2, 1, "a", "x"), 2*day), spool.ErrTooOld)
+			r.requireOne(aged(r.arrival(2, 1, "b", "x"), 2*day-time.Minute), accepted)
+		})},
 		{name: "a promise of one queue binds no other", queues: by, run: receives(func(r *receiver) {
 			promise(r, 3*day)
 			if l := r.LedgerStats(); l.Window != day {

@@ -22,8 +22,9 @@ func deadIDs() []testCase {
 			if r := s.requirePut(orderOf("c", "c"), spool.DuplicateDead); r.Sequence != 3 || r.Err != nil || r.ID != "c" {
 				s.t.Errorf("put again: %+v", r)
 			}
+			s.requirePut(orderOf("a", "a"), spool.Duplicate)
 			s.requireMessages(0)
-			if q := s.stats("orders"); q.Duplicates != 1 || q.Stored != 3 {
+			if q := s.stats("orders"); q.Duplicates != 2 || q.Stored != 3 {
 				s.t.Errorf("stats: %+v", q)
 			}
 		}},
@@ -91,15 +92,9 @@ func deadIDs() []testCase {
 		}},
 		{name: "many callers with one id that is dead store nothing", queues: routed("nyc"), run: func(s *store) {
 			s.die("a")
-			statuses := make([]spool.PutStatus, 64)
-			var wg sync.WaitGroup
-			for i := range statuses {
-				wg.Go(func() { statuses[i] = s.put(orderOf("a", "a"))[0].Status })
-			}
-			wg.Wait()
-			for _, status := range statuses {
-				if status != spool.DuplicateDead {
-					s.t.Errorf("status %d", status)
+			for _, r := range putByMany(s, orderOf("a", "a")) {
+				if r.Status != spool.DuplicateDead || r.Sequence != 1 {
+					s.t.Errorf("put: %+v", r)
 				}
 			}
 			s.requireMessages(0)

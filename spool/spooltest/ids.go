@@ -7,7 +7,36 @@ import (
 	"drawbridge/spool"
 )
 
+// putByMany has 64 callers put the same at the same time.
+func putByMany(s *store, p spool.Put) []spool.PutResult {
+	results := make([]spool.PutResult, 64)
+	var wg sync.WaitGroup
+	for i := range results {
+		wg.Go(func() { results[i] = s.put(p)[0] })
+	}
+	wg.Wait()
+	return results
+}
+
 func ids() []testCase {
+	// requireStored wants so many results to say that they stored the first message of the queue, and the others that it was.
+	requireStored := func(s *store, want int, results ...spool.PutResult) {
+		s.t.Helper()
+		stored := 0
+		for _, r := range results {
+			if r.Status == spool.Stored {
+				stored++
+			} else if r.Status != spool.Duplicate {
+				s.t.Errorf("put: %+v", r)
+			}
+			if r.Sequence != 1 {
+				s.t.Errorf("sequence %d", r.Sequence)
+			}
+		}
+		if stored != want {
+			s.t.Errorf("stored %d times, want %d", stored, want)
+		}
+	}
 	return []testCase{
 		{name: "a message put twice is stored once", run: func(s *store) {
 			first := s.fill("zero", "a")[1]
@@ -67,26 +96,13 @@ func ids() []testCase {
 			s.requirePut(spool.Put{Queue: "refunds", ID: "a", Body: []byte("other")}, spool.Stored)
 		}},
 		{name: "many callers with one id store it once", run: func(s *store) {
-			results := make([]spool.PutResult, 64)
-			var wg sync.WaitGroup
-			for i := range results {
-				wg.Go(func() { results[i] = s.put(orderOf("a", "x"))[0] })
-			}
-			wg.Wait()
-			stored := 0
-			for _, r := range results {
-				if r.Status == spool.Stored {
-					stored++
-				} else if r.Status != spool.Duplicate {
-					s.t.Errorf("put: %+v", r)
-				}
-				if r.Sequence != 1 {
-					s.t.Errorf("sequence %d", r.Sequence)
-				}
-			}
-			if stored != 1 {
-				s.t.Errorf("stored %d times", stored)
-			}
+			requireStored(s, 1, putByMany(s, orderOf("a", "x"))...)
+			s.requireMessages(1)
+		}},
+		{name: "many callers with one id store it once, over a restart too", restarts: true, run: func(s *store) {
+			requireStored(s, 1, putByMany(s, orderOf("a", "x"))...)
+			s.restart()
+			requireStored(s, 0, putByMany(s, orderOf("a", "x"))...)
 			s.requireMessages(1)
 		}},
 		{name: "a retry an hour later is a duplicate", run: func(s *store) {
