@@ -46,10 +46,15 @@ var ErrFork = errors.New("two spools number one stream")
 // ErrReserved is returned for a put into a queue of dead letters: only a message that dies gets there.
 var ErrReserved = errors.New("the queue is for dead letters")
 
-// ErrBadReceipt is returned by Ack for a token that no delivery of this spool ever had, such as a bare message id.
+// ErrAlreadySettled is returned by Settle for a delivery that was settled before: what the caller wants may have been done, and
+// its answer been lost. It is known for SettledKept, or SettledMost deliveries of a queue, as long as the store is open; after
+// that the receipt is stale.
+var ErrAlreadySettled = errors.New("already settled")
+
+// ErrBadReceipt is returned by Settle for a token that no delivery of this spool ever had, such as a bare message id.
 var ErrBadReceipt = errors.New("not a receipt")
 
-// ErrStaleReceipt is returned by Ack when the lease behind the receipt has run out or was settled. Another delivery may own
+// ErrStaleReceipt is returned by Settle when the lease behind the receipt has run out. Another delivery may own
 // the message: the caller lost a race, not data, and should forget the receipt.
 var ErrStaleReceipt = errors.New("stale receipt")
 

@@ -30,6 +30,9 @@ func CompleteQueues(queues map[string]QueueOptions) (map[string]QueueOptions, er
 		if q.VisibilityTimeout == 0 {
 			q.VisibilityTimeout = DefaultVisibilityTimeout
 		}
+		if q.MaxDeliveries == 0 {
+			q.MaxDeliveries = DefaultMaxDeliveries
+		}
 		if q.MaxMessageBytes == 0 {
 			q.MaxMessageBytes = message.DefaultMessageBytes
 		}
@@ -39,6 +42,7 @@ func CompleteQueues(queues map[string]QueueOptions) (map[string]QueueOptions, er
 		complete[name] = q
 		complete[message.DeadQueue(name)] = QueueOptions{
 			VisibilityTimeout: q.VisibilityTimeout, MaxMessageBytes: q.MaxMessageBytes, Remember: q.Remember,
+			MaxDeliveries: UnlimitedDeliveries, Retry: q.Retry,
 		}
 	}
 	return complete, nil

@@ -66,8 +66,11 @@ type Local interface {
 	// redelivered one in its original place. The lease and its delivery count are durable before Lease returns. An empty result means that nothing is ready now; Watch tells
 	// when to ask again. A record that fails its checksum is skipped, logged and kept.
 	Lease(ctx context.Context, req LeaseRequest) ([]Delivery, error)
-	// Ack ends deliveries for good. The result has one entry per receipt: nil, ErrBadReceipt or ErrStaleReceipt.
+	// Ack is Settle with Ack for each receipt.
 	Ack(ctx context.Context, receipts []Receipt) ([]error, error)
+	// Settle ends deliveries, gives them back or extends their leases, in order. The result has one entry per settlement. Only a
+	// lease that runs can be settled: after it has run out the message may be another's.
+	Settle(ctx context.Context, settlements []Settlement) ([]Settled, error)
 	// Peek returns up to max live messages from sequence from on, in the order of sequences and without leasing them. It stops
 	// early after some 4 MiB of records; an empty result means that there are no more.
 	Peek(ctx context.Context, queue string, from uint64, max int) ([]Peeked, error)
@@ -144,8 +147,9 @@ type Delivery struct {
 type Peeked struct {
 	message.Message
 	Sequence uint64
-	// Leased says that a local consumer has it now; InDoubt that a route has shipped it and waits for an answer.
-	Leased, InDoubt bool
+	// Leased says that a local consumer has it now, Waiting that it was given back and is not ready yet; InDoubt that a route has
+	// shipped it and waits for an answer.
+	Leased, Waiting, InDoubt bool
 }
 
 // Route names a way out of a queue: messages of Queue leave under Name, which a link gives it. A message's progress is kept
@@ -278,8 +282,10 @@ type QueueStats struct {
 	// Messages and Bytes count what is live, leased included; Bytes are those of records.
 	Messages uint64
 	Bytes    uint64
-	// Leased counts messages that local consumers hold; InDoubt those that a route has shipped or may have shipped.
+	// Leased counts messages that local consumers hold, Waiting those that were given back and are not ready yet; InDoubt those
+	// that a route has shipped or may have shipped.
 	Leased  uint64
+	Waiting uint64
 	InDoubt uint64
 	// OldestAge is how long the oldest live message has been here, in spool time.
 	OldestAge time.Duration
@@ -300,6 +306,11 @@ type QueueStats struct {
 type QueueOptions struct {
 	// VisibilityTimeout is how long a lease runs unless its request says otherwise. Default 30s.
 	VisibilityTimeout time.Duration
+	// MaxDeliveries is how often a message is handed to local consumers; the next time it becomes a dead letter in their place.
+	// Default DefaultMaxDeliveries. Dead letters are handed out without end.
+	MaxDeliveries uint32
+	// Retry is how long a message waits that was given back.
+	Retry Retry
 	// MaxMessageBytes bounds a body. Default message.DefaultMessageBytes.
 	MaxMessageBytes uint64
 	// Route is the name of the route the queue leaves by; empty for a queue with local consumers. A queue with a route gives

@@ -29,6 +29,9 @@ func (s *Store) BuryRoute(ctx context.Context, route spool.Route, lane uint8, bu
 	if err := s.known(route.Queue); err != nil {
 		return err
 	}
+	if spool.IsDead(route.Queue) {
+		return nil // a dead letter does not die a second time
+	}
 	var unreadable error
 	for len(burials) > 0 {
 		corpses, left, err := s.exhume(ctx, route, lane, burials)
@@ -121,7 +124,7 @@ func (s *Store) bury(ctx context.Context, route spool.Route, lane uint8, corpses
 	return s.commit(ctx, bytes, func(t *txn) error {
 		q := t.mem.queues[route.Queue]
 		for _, c := range corpses {
-			if q.marks.owner(lane, c.number) != route.Name {
+			if route.Name == "" || q.marks.owner(lane, c.number) != route.Name {
 				continue
 			}
 			err := t.walk(q, lane, c.number, c.number, func(g *group) error {

@@ -2,7 +2,7 @@ package bolt
 
 import "container/heap"
 
-// due holds the leases that run, the first to run out on top.
+// due holds the leases that run and the waits of what was given back, the first to run out on top.
 type due struct {
 	holdings []holding
 }
@@ -16,14 +16,28 @@ type holding struct {
 }
 
 func (d *due) add(h holding) {
-	h.queue.leased++
+	*h.count()++
 	heap.Push((*dueHeap)(d), h)
+}
+
+// count is what counts holdings of the kind of h.
+func (h holding) count() *uint64 {
+	if h.nonce == (nonce{}) {
+		return &h.queue.waiting
+	}
+	return &h.queue.leased
+}
+
+// move gives a lease that runs another deadline.
+func (d *due) move(l *lease, deadline int64) {
+	l.deadline = deadline
+	heap.Fix((*dueHeap)(d), l.place-1)
 }
 
 // remove takes out a lease that was settled or given anew; one that has run out is not there.
 func (d *due) remove(l *lease) {
 	if l.place > 0 {
-		heap.Remove((*dueHeap)(d), l.place-1).(holding).queue.leased--
+		*heap.Remove((*dueHeap)(d), l.place-1).(holding).count()--
 	}
 }
 
@@ -41,7 +55,7 @@ func (d *due) expire(now int64) map[string]struct{} {
 	var ready map[string]struct{}
 	for len(d.holdings) > 0 && d.holdings[0].deadline <= now {
 		h := heap.Pop((*dueHeap)(d)).(holding)
-		h.queue.leased--
+		*h.count()--
 		l := &h.queue.lanes[h.group.lane]
 		l.readyFrom = min(l.readyFrom, h.group.first+uint64(h.index))
 		if ready == nil {

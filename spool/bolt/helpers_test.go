@@ -12,7 +12,7 @@ import (
 
 // orders are options of a store with one local queue.
 func orders() bolt.Options {
-	return bolt.Options{Agent: "fra-1", Queues: map[string]spool.QueueOptions{"orders": {}}}
+	return bolt.Options{Agent: "fra-1", Queues: map[string]spool.QueueOptions{"orders": {MaxDeliveries: spool.UnlimitedDeliveries}}}
 }
 
 // opened is a store in a test. When the test ends it is closed and its file is compared with what it said of itself.

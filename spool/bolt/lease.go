@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"math"
+	"time"
 
 	bbolt "go.etcd.io/bbolt"
 
@@ -37,12 +38,13 @@ func (s *Store) lease(ctx context.Context, req spool.LeaseRequest) ([]spool.Deli
 	if err != nil {
 		return nil, err
 	}
+	at := s.options.Now()
 	for {
 		var given []handout
 		var deadline int64
 		err := s.commit(ctx, 0, func(t *txn) (err error) {
 			deadline = t.now + milliseconds(req.Visibility)
-			given, err = t.lease(t.mem.queues[req.Queue], req, deadline)
+			given, err = t.lease(t.mem.queues[req.Queue], req, deadline, at)
 			return err
 		})
 		if err != nil || len(given) == 0 {
@@ -65,8 +67,9 @@ func (s *Store) lease(ctx context.Context, req spool.LeaseRequest) ([]spool.Deli
 	}
 }
 
-// lease hands out what is ready: the higher priority first, the older first within one.
-func (t *txn) lease(q *queue, req spool.LeaseRequest, deadline int64) ([]handout, error) {
+// lease hands out what is ready: the higher priority first, the older first within one. What was handed out often enough dies in
+// place of being handed out once more.
+func (t *txn) lease(q *queue, req spool.LeaseRequest, deadline int64, at time.Time) ([]handout, error) {
 	var given []handout
 	left := req.MaxBytes
 	for lane := lanes - 1; lane >= 0; lane-- {
@@ -78,7 +81,7 @@ func (t *txn) lease(q *queue, req spool.LeaseRequest, deadline int64) ([]handout
 			if g == nil {
 				break
 			}
-			given, left, err = t.leaseFrom(q, g, i, given, req.Max, left, deadline)
+			given, left, err = t.leaseFrom(q, g, i, given, req.Max, left, deadline, at)
 			if err != nil {
 				return nil, err
 			}
@@ -88,7 +91,7 @@ func (t *txn) lease(q *queue, req spool.LeaseRequest, deadline int64) ([]handout
 }
 
 // leaseFrom hands out messages of one group from position i on, which is ready.
-func (t *txn) leaseFrom(q *queue, g *group, i int, given []handout, most, left int, deadline int64) ([]handout, int, error) {
+func (t *txn) leaseFrom(q *queue, g *group, i int, given []handout, most, left int, deadline int64, at time.Time) ([]handout, int, error) {
 	b, err := t.open(q)
 	if err != nil {
 		return nil, 0, err
@@ -100,6 +103,12 @@ func (t *txn) leaseFrom(q *queue, g *group, i int, given []handout, most, left i
 	t.dirty(q, g)
 	for ; i < g.count && len(given) < most && left > 0; i++ {
 		if !q.ready(g, i) {
+			continue
+		}
+		if l := g.leases[i]; l != nil && l.deliveries >= q.mostDeliveries() {
+			if err := t.dieLocally(q, g, i, message.ReasonMaxDeliveries, "its lease ran out the last time", at); err != nil {
+				return nil, 0, err
+			}
 			continue
 		}
 		l := t.handOut(q, g, i, deadline)

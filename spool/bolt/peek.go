@@ -17,9 +17,9 @@ type stored struct {
 	sequence uint64
 	lane     uint8
 	record   []byte
-	// deliveries counts the handings-out, leased says that the last one still runs.
-	deliveries uint32
-	leased     bool
+	// deliveries counts the handings-out; leased says that the last one still runs, waiting that it was given back and is not ready.
+	deliveries      uint32
+	leased, waiting bool
 }
 
 // Peek implements spool.Local.
@@ -77,6 +77,7 @@ func (s *Store) parseLive(view *queueView, queue string, found []stored) []spool
 			Message:  parsed,
 			Sequence: m.sequence,
 			Leased:   m.leased,
+			Waiting:  m.waiting,
 			InDoubt:  view.marks.owner(m.lane, m.sequence) != "",
 		})
 	}
@@ -137,7 +138,8 @@ func (s *Store) inLane(b *buckets, queue string, lane uint8, from uint64) iter.S
 				}
 				m := stored{sequence: n, lane: lane, record: bl.record(i)}
 				if l := g.leases[i]; l != nil {
-					m.deliveries, m.leased = l.deliveries, l.deadline > now
+					runs, given := l.deadline > now, l.nonce != nonce{}
+					m.deliveries, m.leased, m.waiting = l.deliveries, runs && given, runs && !given
 				}
 				if !yield(m) {
 					return

@@ -26,7 +26,9 @@ type queue struct {
 	marks   marks
 	inDoubt uint64
 	leased  uint64
+	waiting uint64
 	counts  counts
+	ended   ended
 }
 
 // counts are what happened since the store was opened.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"drawbridge/message"
 	"drawbridge/spool"
@@ -11,69 +12,188 @@ import (
 
 // Ack implements spool.Local.
 func (s *Store) Ack(ctx context.Context, receipts []spool.Receipt) ([]error, error) {
+	acks := make([]spool.Settlement, len(receipts))
+	for i, r := range receipts {
+		acks[i] = spool.Settlement{Receipt: r, Act: spool.Ack}
+	}
+	settled, err := s.Settle(ctx, acks)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]error, len(settled))
+	for i := range settled {
+		answers[i] = settled[i].Err
+	}
+	return answers, nil
+}
+
+// settlement is a spool.Settlement on its way.
+type settlement struct {
+	spool.Settlement
+	receipt
+}
+
+// Settle implements spool.Local.
+func (s *Store) Settle(ctx context.Context, settlements []spool.Settlement) ([]spool.Settled, error) {
 	id := s.Identity().Spool
-	answers := make([]error, len(receipts))
-	parsed := make([]receipt, len(receipts))
+	results := make([]spool.Settled, len(settlements))
+	wanted := make([]*settlement, len(settlements))
 	any := false
-	for i, token := range receipts {
-		r, ok := parseReceipt(id, token)
+	for i := range settlements {
+		r, ok := parseReceipt(id, settlements[i].Receipt)
 		if !ok {
-			answers[i] = spool.ErrBadReceipt
+			results[i].Err = spool.ErrBadReceipt
 			continue
 		}
-		parsed[i], any = r, true
+		wanted[i], any = &settlement{settlements[i], r}, true
 	}
 	if !any {
-		return answers, nil
+		return results, nil
 	}
+	at := s.options.Now()
+	done := slices.Clone(results) // the committer's own: the caller may have gone
 	err := s.commit(ctx, 0, func(t *txn) error {
-		for i, r := range parsed {
-			if answers[i] != nil {
+		for i, w := range wanted {
+			if w == nil {
 				continue
 			}
-			var err error
-			if answers[i], err = t.ack(r); err != nil {
+			if err := t.settle(w, &done[i], at); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ack %d receipts: %w", len(receipts), err)
+		return nil, fmt.Errorf("settle %d deliveries: %w", len(settlements), err)
 	}
-	return answers, nil
+	return done, nil
 }
 
-// ack ends the delivery behind r. Only a lease that runs can be acked: after it has run out the message may be another's.
-func (t *txn) ack(r receipt) (answer, err error) {
-	q := t.mem.queues[r.queue]
-	if q == nil {
-		return spool.ErrBadReceipt, nil
+// settle does what is to be done with one delivery.
+func (t *txn) settle(w *settlement, result *spool.Settled, at time.Time) error {
+	q, g, i, err := t.running(w.receipt)
+	if err != nil {
+		result.Err = err
+		return nil
 	}
-	g := q.lanes[r.lane].containing(r.sequence)
-	if g == nil {
-		return spool.ErrStaleReceipt, nil // a group with leases is in memory
-	}
-	i := int(r.sequence - g.first)
 	l := g.leases[i]
-	if l == nil || l.place == 0 || l.deadline <= t.now || l.nonce != r.nonce {
-		return spool.ErrStaleReceipt, nil
-	}
-	if q.marks.owner(r.lane, r.sequence) != "" {
-		return spool.ErrStaleReceipt, nil // a route has shipped it since: only the far side's answer ends it
+	switch w.Act {
+	case spool.Extend:
+		runs := w.After
+		if runs <= 0 {
+			runs = q.options.VisibilityTimeout
+		}
+		t.mem.due.move(l, t.now+milliseconds(runs))
+		t.dirty(q, g)
+		result.Left = duration(l.deadline - t.now)
+		return nil
+	case spool.Nack:
+		if l.deliveries < q.mostDeliveries() {
+			result.Left = t.giveBack(q, g, i, w.After)
+			return nil
+		}
+		result.Died = true
+		return t.dieLocally(q, g, i, message.ReasonMaxDeliveries, w.Text, at)
+	case spool.Bury:
+		result.Died = true
+		return t.dieLocally(q, g, i, message.ReasonRejected, w.Text, at)
 	}
 	b, err := t.open(q)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	bl, err := b.blob(groupKey(g.lane, g.first))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if q.settle(t, g, i, bl.size(i)) {
-		q.counts.acked++
+	q.ended.add(l.nonce, t.now)
+	q.settle(t, g, i, bl.size(i))
+	q.counts.acked++
+	return nil
+}
+
+// running returns the message whose lease behind r runs, or why none does.
+func (t *txn) running(r receipt) (*queue, *group, int, error) {
+	q := t.mem.queues[r.queue]
+	if q == nil {
+		return nil, nil, 0, spool.ErrBadReceipt
 	}
-	return nil, nil
+	if q.ended.has(r.nonce, t.now) {
+		return nil, nil, 0, spool.ErrAlreadySettled
+	}
+	g := q.lanes[r.lane].containing(r.sequence)
+	if g == nil {
+		return nil, nil, 0, spool.ErrStaleReceipt // a group with leases is in memory
+	}
+	i := int(r.sequence - g.first)
+	l := g.leases[i]
+	switch {
+	case l == nil || l.nonce == (nonce{}) || l.place == 0 || l.deadline <= t.now || l.nonce != r.nonce:
+		return nil, nil, 0, spool.ErrStaleReceipt
+	case q.marks.owner(r.lane, r.sequence) != "":
+		return nil, nil, 0, spool.ErrStaleReceipt // a route has shipped it since: only the far side's answer ends it
+	}
+	return q, g, i, nil
+}
+
+// giveBack ends a delivery and has its message wait, and returns for how long.
+func (t *txn) giveBack(q *queue, g *group, i int, after time.Duration) time.Duration {
+	l := g.leases[i]
+	q.ended.add(l.nonce, t.now)
+	t.mem.due.remove(l)
+	l.nonce = nonce{}
+	t.dirty(q, g)
+	if after == 0 {
+		after = q.options.Retry.Wait(l.deliveries)
+	}
+	if after <= 0 {
+		l.deadline = 0
+		lane := &q.lanes[g.lane]
+		lane.readyFrom = min(lane.readyFrom, g.first+uint64(i))
+		t.ready[q.name] = struct{}{}
+		return 0
+	}
+	l.deadline = t.now + milliseconds(after)
+	t.mem.due.add(holding{lease: l, queue: q, group: g, index: i})
+	return after
+}
+
+// dieLocally ends a message as a dead letter. One among the dead letters already stays there, and waits: it never dies twice.
+func (t *txn) dieLocally(q *queue, g *group, i int, reason message.Reason, text string, at time.Time) error {
+	if spool.IsDead(q.name) {
+		t.giveBack(q, g, i, 0)
+		return nil
+	}
+	b, err := t.open(q)
+	if err != nil {
+		return err
+	}
+	bl, err := b.blob(groupKey(g.lane, g.first))
+	if err != nil {
+		return err
+	}
+	death := message.Death{Reason: reason, Text: text, Queue: q.name, At: time.UnixMilli(at.UnixMilli()).UTC()}
+	if l := g.leases[i]; l != nil {
+		death.Deliveries = l.deliveries
+		q.ended.add(l.nonce, t.now)
+	}
+	number := g.first + uint64(i)
+	c, err := t.store.newCorpse(bl.record(i), number, g.lane, death)
+	if err != nil {
+		t.store.damage.report(q.name, number, err)
+		g.corrupt.add(i, g.count)
+		return nil
+	}
+	t.die(q, g, c)
+	return nil
+}
+
+// mostDeliveries is how often a message of the queue is handed out.
+func (q *queue) mostDeliveries() uint32 {
+	if q.options.MaxDeliveries == 0 {
+		return spool.UnlimitedDeliveries // a queue of the file that is not configured
+	}
+	return q.options.MaxDeliveries
 }
 
 // SettleRoute implements spool.Outgoing.

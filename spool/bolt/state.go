@@ -20,7 +20,8 @@ type state struct {
 	leases  map[int]*lease
 }
 
-// lease is the last handing-out of one message. It stays when it has run out, for its count.
+// lease is the last handing-out of one message. It stays when it has run out, for its count. Without a nonce the message was
+// given back and waits until deadline.
 type lease struct {
 	deliveries uint32
 	deadline   int64 // spool time

@@ -79,6 +79,7 @@ func (q *queue) look(v *queueView) {
 		Messages:   q.messages(),
 		Bytes:      q.bytes,
 		Leased:     q.leased,
+		Waiting:    q.waiting,
 		InDoubt:    q.inDoubt,
 		Stored:     q.counts.stored,
 		Duplicates: q.counts.duplicates,

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// due holds the leases that run: by delivery, and the first to run out on top.
+// due holds the leases that run, by delivery, and with the waits of what was given back the first to run out on top.
 type due struct {
 	running map[uint64]*entry
 	entries []*entry
@@ -15,20 +15,37 @@ func (d *due) add(e *entry) {
 	if d.running == nil {
 		d.running = make(map[uint64]*entry)
 	}
-	d.running[e.delivery] = e
+	if e.delivery != 0 {
+		d.running[e.delivery] = e
+	}
+	e.held = true
 	heap.Push((*dueHeap)(d), e)
-	e.queue.stats.Leased++
+	*e.count()++
 }
 
-// remove ends the lease of e, if one runs.
-func (d *due) remove(e *entry) {
+// count is what counts holdings of the kind of e's.
+func (e *entry) count() *uint64 {
 	if e.delivery == 0 {
+		return &e.queue.stats.Waiting
+	}
+	return &e.queue.stats.Leased
+}
+
+// move gives e, which is held, another deadline.
+func (d *due) move(e *entry, deadline int64) {
+	e.deadline = deadline
+	heap.Fix((*dueHeap)(d), e.place)
+}
+
+// remove ends the lease or the wait of e, if there is one.
+func (d *due) remove(e *entry) {
+	if !e.held {
 		return
 	}
 	heap.Remove((*dueHeap)(d), e.place)
 	delete(d.running, e.delivery)
-	e.delivery = 0
-	e.queue.stats.Leased--
+	*e.count()--
+	e.held, e.delivery = false, 0
 }
 
 // expire ends the leases that have run out by now, makes their messages ready in their places and tells those who wait.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"drawbridge/message"
 	"drawbridge/spool"
@@ -34,8 +35,9 @@ func (s *Store) lease(ctx context.Context, req spool.LeaseRequest) ([]spool.Deli
 	}
 	runs := milliseconds(req.Visibility)
 	var given []handout
+	at := s.options.Now()
 	err = s.change(ctx, func(now int64) {
-		given = s.handOut(s.queues[req.Queue], req, now+runs)
+		given = s.handOut(s.queues[req.Queue], req, now, now+runs, at)
 		s.setTimer(now)
 	})
 	if err != nil || len(given) == 0 {
@@ -53,17 +55,24 @@ func (s *Store) lease(ctx context.Context, req spool.LeaseRequest) ([]spool.Deli
 	return deliveries, nil
 }
 
-// handOut leases what is ready: the higher priority first, the older first within one.
-func (s *Store) handOut(q *queue, req spool.LeaseRequest, deadline int64) (given []handout) {
+// handOut leases what is ready: the higher priority first, the older first within one. What was handed out often enough dies in
+// place of being handed out once more.
+func (s *Store) handOut(q *queue, req spool.LeaseRequest, now, deadline int64, at time.Time) (given []handout) {
 	left := req.MaxBytes
+	b := batch{store: s, now: now}
+	defer b.finish()
 	for lane := lanes - 1; lane >= 0; lane-- {
 		l := &q.lanes[lane]
-		for _, e := range l.from(l.readyFrom) {
+		for _, e := range slices.Clone(l.from(l.readyFrom)) { // a death tidies the lane
 			if len(given) == req.Max || left <= 0 {
 				return given
 			}
 			l.readyFrom = e.sequence + 1
-			if e.settled || e.delivery != 0 || e.owner != "" {
+			if e.settled || e.held || e.owner != "" {
+				continue
+			}
+			if e.deliveries >= q.options.MaxDeliveries {
+				b.die(e, message.ReasonMaxDeliveries, "its lease ran out the last time", at)
 				continue
 			}
 			if e.deliveries < math.MaxUint32 {
@@ -77,46 +86,6 @@ func (s *Store) handOut(q *queue, req spool.LeaseRequest, deadline int64) (given
 		}
 	}
 	return given
-}
-
-// Ack implements spool.Local.
-func (s *Store) Ack(ctx context.Context, receipts []spool.Receipt) ([]error, error) {
-	answers := make([]error, len(receipts))
-	numbers := make([]uint64, len(receipts))
-	any := false
-	for i, token := range receipts {
-		n, ok := s.parseReceipt(token)
-		if !ok {
-			answers[i] = spool.ErrBadReceipt
-			continue
-		}
-		numbers[i], any = n, true
-	}
-	if !any {
-		return answers, nil
-	}
-	err := s.change(ctx, func(int64) {
-		for i, n := range numbers {
-			if answers[i] == nil {
-				answers[i] = s.ack(n)
-			}
-		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ack %d receipts: %w", len(receipts), err)
-	}
-	return answers, nil
-}
-
-// ack ends delivery n, whose lease must still run. What a route has shipped since, only the far side's answer ends.
-func (s *Store) ack(n uint64) error {
-	e := s.due.running[n]
-	if e == nil || e.owner != "" {
-		return spool.ErrStaleReceipt
-	}
-	s.end(e)
-	e.queue.stats.Acked++
-	return nil
 }
 
 // Peek implements spool.Local.
@@ -135,7 +104,7 @@ func (s *Store) Peek(ctx context.Context, queue string, from uint64, max int) ([
 			}
 			bytes += len(e.record)
 			records, deliveries = append(records, e.record), append(deliveries, e.deliveries)
-			peeked = append(peeked, spool.Peeked{Sequence: e.sequence, Leased: e.delivery != 0, InDoubt: e.owner != ""})
+			peeked = append(peeked, spool.Peeked{Sequence: e.sequence, Leased: e.delivery != 0, Waiting: e.held && e.delivery == 0, InDoubt: e.owner != ""})
 		}
 	})
 	if err != nil {

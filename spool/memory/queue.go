@@ -29,16 +29,20 @@ type entry struct {
 	deliveries uint32
 	// delivery is the number of the delivery whose lease runs; 0 if none does.
 	delivery uint64
+	// held says that a lease runs, or, without a delivery, that the message was given back and waits, until deadline.
+	held     bool
 	deadline int64
-	place    int // in due
+	place    int // in due, if held
 }
 
 // queue is one queue. Its stats are kept up to date but for OldestAge.
 type queue struct {
-	stats spool.QueueStats
-	byIDs bool
-	next  uint64
-	lanes [lanes]lane
+	stats   spool.QueueStats
+	options spool.QueueOptions
+	byIDs   bool
+	next    uint64
+	lanes   [lanes]lane
+	ended   ended
 }
 
 // lane is the messages of one priority. The first entry is always live.
@@ -60,7 +64,7 @@ type segment struct {
 }
 
 func newQueue(name string, o spool.QueueOptions) *queue {
-	q := &queue{stats: spool.QueueStats{Name: name, Route: o.Route}, byIDs: o.ByIDs, next: 1}
+	q := &queue{stats: spool.QueueStats{Name: name, Route: o.Route}, options: o, byIDs: o.ByIDs, next: 1}
 	for i := range q.lanes {
 		q.lanes[i].stream = message.NewStreamID()
 		q.lanes[i].through = make(map[string]uint64)

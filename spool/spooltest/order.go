@@ -62,7 +62,7 @@ func order() []testCase {
 				counts = append(counts, d.Deliveries)
 			}
 			requireEqual(s.t, "deliveries", counts, []uint32{2, 2, 2, 1, 1})
-			s.requireAnswers(spool.ErrStaleReceipt, receiptsOf(first)...)
+			s.requireAnswers(spool.ErrStaleReceipt, receiptsOf(slices.Delete(first, 1, 2))...)
 			s.requireAcked(again...)
 		}},
 		{name: "sequences go on over a queue that was emptied", run: func(s *store) {

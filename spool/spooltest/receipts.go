@@ -28,10 +28,14 @@ func receipts() []testCase {
 			s.requireAnswers(spool.ErrStaleReceipt, d[0].Receipt)
 			s.requireMessages(1)
 		}},
-		{name: "a receipt is stale once it was used", run: func(s *store) {
+		{name: "a receipt that was used is already settled, for as long as that is remembered", run: func(s *store) {
 			s.fill("a", "b")
 			d := s.lease(1)
 			s.requireAcked(d...)
+			s.requireAnswers(spool.ErrAlreadySettled, d[0].Receipt)
+			s.pass(spool.SettledKept)
+			s.requireAnswers(spool.ErrAlreadySettled, d[0].Receipt)
+			s.pass(time.Millisecond)
 			s.requireAnswers(spool.ErrStaleReceipt, d[0].Receipt)
 			s.requireMessages(1)
 		}},
@@ -42,7 +46,7 @@ func receipts() []testCase {
 			if answers[0] != nil {
 				s.t.Errorf("first: %v", answers[0])
 			}
-			requireIs(s.t, "second", answers[1], spool.ErrStaleReceipt)
+			requireIs(s.t, "second", answers[1], spool.ErrAlreadySettled)
 		}},
 		{name: "an old receipt does not end another's delivery", run: func(s *store) {
 			s.fill("a")
@@ -75,7 +79,7 @@ func receipts() []testCase {
 			d := s.lease(2)
 			s.requireAcked(d[0])
 			answers := s.ack(d[0].Receipt, d[1].Receipt, "b")
-			requireIs(s.t, "used", answers[0], spool.ErrStaleReceipt)
+			requireIs(s.t, "used", answers[0], spool.ErrAlreadySettled)
 			requireIs(s.t, "bare id", answers[2], spool.ErrBadReceipt)
 			if answers[1] != nil {
 				s.t.Errorf("good: %v", answers[1])
@@ -94,7 +98,7 @@ func receipts() []testCase {
 			s.requireAcked(d[0])
 			s.pass(spool.DefaultVisibilityTimeout)
 			s.requireAnswers(spool.ErrStaleReceipt, d[1].Receipt)
-			s.requireAnswers(spool.ErrStaleReceipt, d[0].Receipt)
+			s.requireAnswers(spool.ErrAlreadySettled, d[0].Receipt)
 		}},
 	}
 }

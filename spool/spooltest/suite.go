@@ -49,6 +49,7 @@ func Run(t *testing.T, e Engine) {
 		{"ids", ids()},
 		{"leases", leases()},
 		{"receipts", receipts()},
+		{"nacks", nacks()},
 		{"order", order()},
 		{"peeks", peeks()},
 		{"sessions", sessions()},

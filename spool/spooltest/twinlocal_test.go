@@ -74,6 +74,29 @@ func (w *twins) lease(t *rapid.T) {
 	w.receipts = append(w.receipts, given...)
 }
 
+// giveBack gives back, buries, extends and acks.
+func (w *twins) giveBack(t *rapid.T) {
+	if len(w.receipts) == 0 {
+		t.Skip("nothing was leased")
+	}
+	from := max(0, len(w.receipts)-12)
+	which := rapid.SliceOfN(rapid.IntRange(from, len(w.receipts)-1), 1, 6).Draw(t, "receipts")
+	acts := rapid.SliceOfN(rapid.SampledFrom([]spool.Act{spool.Nack, spool.Bury, spool.Extend, spool.Ack}), len(which), len(which)).Draw(t, "acts")
+	after := rapid.SampledFrom([]time.Duration{-1, 0, time.Second, time.Hour}).Draw(t, "after")
+	w.same(t, "settle", func(i int, x *twin) string {
+		settlements := make([]spool.Settlement, len(which))
+		for j, n := range which {
+			settlements[j] = spool.Settlement{Receipt: w.receipts[n][i], Act: acts[j], After: after, Text: "why"}
+		}
+		results, err := x.Settle(context.Background(), settlements)
+		said := fmt.Sprintln(kind(err))
+		for _, r := range results {
+			said += fmt.Sprintln(kind(r.Err), r.Left, r.Died)
+		}
+		return said
+	})
+}
+
 func (w *twins) ack(t *rapid.T) {
 	var which []int
 	if len(w.receipts) > 0 {
