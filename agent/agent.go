@@ -33,6 +33,8 @@ type Host struct {
 	// SpoolHook is called at each step of the spool that a crash may follow, and its error is taken for one of the disk. Nil
 	// in production.
 	SpoolHook func(point string) error
+	// DataConns is how many data connections a link opens beside its control connection. Default link.DefaultDataConns.
+	DataConns int
 	// Version is told by the API.
 	Version string
 	// LogLevels are those of the log that New is given; nil where they are fixed.
@@ -79,7 +81,7 @@ func New(cfg *config.Config, log hclog.Logger, host Host) (_ *Agent, err error) 
 		return nil, err
 	}
 	for _, name := range cfg.LinkNames() {
-		a.links = append(a.links, link.New(a.linkOptions(name), a.spool, a.endpoint))
+		a.links = append(a.links, link.New(a.linkOptions(name, host), a.spool, a.endpoint))
 	}
 	a.health = newHealth(cfg, a.spool, a.links)
 	a.api = localapi.New(a.spool, localapi.Options{
@@ -154,7 +156,7 @@ func (a *Agent) warnOfSmallBuffers(pc net.PacketConn) {
 	}
 }
 
-func (a *Agent) linkOptions(name string) link.Options {
+func (a *Agent) linkOptions(name string, host Host) link.Options {
 	l := a.cfg.Links[name]
 	seed := fnv.New64a()
 	pin := a.id.Pin()
@@ -167,6 +169,7 @@ func (a *Agent) linkOptions(name string) link.Options {
 		Pins:          l.PeerIDs,
 		Addresses:     l.Addresses,
 		IdleHeartbeat: l.IdleHeartbeat,
+		DataConns:     host.DataConns,
 		Seed:          seed.Sum64(), // two agents must not jitter in step
 		Log:           a.log.Named("link"),
 	}

@@ -6,37 +6,44 @@ import "time"
 
 // draws are how often what happens in one trial.
 type draws struct {
-	// people
-	burstEvery     time.Duration
-	burst          int
-	consumerPause  time.Duration
-	consumerDies   float64
-	repeats        float64
-	idleHeartbeat  time.Duration
-	defaultFaults  Faults
-	outageEvery    time.Duration
-	longestOutage  time.Duration
-	oneWay         float64
-	troubleEvery   time.Duration // at each host
-	longestDown    time.Duration
-	longestDisease time.Duration // of a disk
+	// A producer's bursts and the most messages in one; repeats is how often an id of before is put again on purpose.
+	burstEvery time.Duration
+	burst      int
+	repeats    float64
+	// consumerPause is between two calls of a consumer, which dies after some of them.
+	consumerPause time.Duration
+	consumerDies  float64
+	// An idle link costs real time by its heartbeats and by the connections that are kept alive.
+	idleHeartbeat time.Duration
+	dataConns     int
+	// oneWay is the share of outages that leave one direction open.
+	faults                     Faults
+	outageEvery, longestOutage time.Duration
+	oneWay                     float64
+	// Troubles of each host: how long it is down, and how long its disk is ill.
+	troubleEvery, longestDown, longestDisease time.Duration
+	// bright is how long the agents run between two nights in which none does, mostly much longer: a night costs no real time.
+	bright, night time.Duration
 }
 
 func drawDraws(d dice) draws {
 	return draws{
-		burstEvery:     d.between(20*time.Minute, 6*time.Hour),
+		burstEvery:     d.between(10*time.Minute, 3*time.Hour),
 		burst:          1 + d.IntN(40),
-		consumerPause:  d.between(time.Second, 10*time.Minute),
+		consumerPause:  d.between(time.Minute, time.Hour),
 		consumerDies:   oneOf(d, 0, 0.05, 0.3),
 		repeats:        oneOf(d, 0, 0.02, 0.1),
 		idleHeartbeat:  oneOf(d, 20*time.Second, 40*time.Second, time.Minute),
-		defaultFaults:  drawFaults(d),
-		outageEvery:    d.between(2*time.Hour, 24*time.Hour),
-		longestOutage:  oneOf(d, time.Minute, time.Minute, 10*time.Minute, time.Hour, time.Hour, 24*time.Hour),
+		dataConns:      oneOf(d, 1, 1, 1, 2),
+		faults:         drawFaults(d),
+		outageEvery:    d.between(30*time.Minute, 8*time.Hour),
+		longestOutage:  oneOf(d, 10*time.Second, time.Minute, time.Minute, 10*time.Minute, 10*time.Minute, time.Hour, 24*time.Hour),
 		oneWay:         oneOf(d, 0, 0.3, 0.7),
-		troubleEvery:   d.between(3*time.Hour, 24*time.Hour),
-		longestDown:    oneOf(d, 10*time.Second, 10*time.Minute, time.Hour),
+		troubleEvery:   d.between(20*time.Minute, 6*time.Hour),
+		longestDown:    oneOf(d, 10*time.Second, time.Minute, 10*time.Minute),
 		longestDisease: oneOf(d, 10*time.Second, 5*time.Minute),
+		bright:         d.between(2*time.Hour, 12*time.Hour),
+		night:          d.between(8*time.Hour, 60*time.Hour),
 	}
 }
 

@@ -27,9 +27,10 @@ type Host struct {
 	addr string
 	cfg  *config.Config
 	log  hclog.Logger
-	// now and hook are those of agent.Host.
-	now  func() time.Time
-	hook func(point string) error
+	// now, hook and dataConns are those of agent.Host.
+	now       func() time.Time
+	hook      func(point string) error
+	dataConns int
 
 	agent *agent.Agent
 	stop  context.CancelFunc
@@ -88,6 +89,7 @@ func (h *Host) TryStart() error {
 		ListenPacket: func(addr string) (net.PacketConn, error) { return h.net.Listen(addr) },
 		Now:          h.now,
 		SpoolHook:    h.hook,
+		DataConns:    h.dataConns,
 	})
 	if err != nil {
 		return err

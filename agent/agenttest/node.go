@@ -27,7 +27,7 @@ func newNode(t *trial, name, addr string) *node {
 	d := newDice(t.seed, "host "+name)
 	n := &node{trial: t, dice: d, disk: newDisk(newDice(t.seed, "disk "+name))}
 	n.Host = newHostIn(t.t, t.net, name, addr, t.directory(name))
-	n.hook, n.now = n.disk.pass, n.wallClock
+	n.hook, n.now, n.dataConns = n.disk.pass, n.wallClock, t.draws.dataConns
 	n.log = hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: t.log.of(name), DisableTime: true})
 	return n
 }
@@ -78,9 +78,21 @@ func (n *node) die() {
 func (n *node) live(over <-chan struct{}) {
 	defer n.trial.actors.Done()
 	n.start()
-	for n.wait(over, n.dice.after(n.trial.draws.troubleEvery)) {
-		n.suffer(over, drawTrouble(n.dice))
-		n.disk.recover()
+	for {
+		trouble := n.dice.after(n.trial.draws.troubleEvery)
+		night, morning := n.trial.tonight()
+		if !waitFor(over, min(trouble, night)) {
+			return
+		}
+		if trouble < night {
+			n.suffer(over, drawTrouble(n.dice))
+			n.disk.recover()
+			continue
+		}
+		n.trial.log.add(n.name(), "down for the night")
+		n.die()
+		waitFor(over, morning-night)
+		n.restart(over)
 	}
 }
 
@@ -141,7 +153,7 @@ func (n *node) giveUp(over <-chan struct{}) {
 // restart starts the agent again, after a while and perhaps with another clock. If time has jumped, an operator accepts it
 // when all tries of producers from before have ended.
 func (n *node) restart(over <-chan struct{}) {
-	n.wait(over, n.dice.between(10*time.Millisecond, n.trial.draws.longestDown))
+	waitFor(over, n.dice.between(10*time.Millisecond, n.trial.draws.longestDown))
 	if step := drawClockStep(n.dice); step != 0 {
 		n.mu.Lock()
 		n.off += step
@@ -154,14 +166,12 @@ func (n *node) restart(over <-chan struct{}) {
 	}
 	n.start()
 	n.trial.log.add(n.name(), "started")
-	if n.dice.chance(0.5) && n.wait(over, 2*patience) && n.Running() {
+	if n.dice.chance(0.5) && waitFor(over, 2*patience) && n.Running() {
 		n.AcceptClock()
 	}
 }
 
-// wait returns false if over is closed before d has passed.
-func (n *node) wait(over <-chan struct{}, d time.Duration) bool { return waitFor(over, d) }
-
+// waitFor returns false if over is closed before d has passed.
 func waitFor(over <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -27,6 +27,7 @@ type trial struct {
 	net   *Network
 	log   *eventLog
 
+	nights    []span
 	nodes     []*node
 	wires     []*wire
 	producers []*producer
@@ -44,6 +45,8 @@ type Outcome struct {
 	history.Findings
 	// Stuck says what was not delivered when the troubles were long over; empty if all was.
 	Stuck string
+	// Bright is for how long of the trial the agents were meant to run.
+	Bright time.Duration
 	// Fingerprint names all events: it is the same when a seed is replayed.
 	Fingerprint string
 	// Events are the last ones.
@@ -60,7 +63,8 @@ func Try(t *testing.T, seed uint64, length time.Duration) Outcome {
 	d := newDice(seed, "draws")
 	tr := &trial{t: t, seed: seed, draws: drawDraws(d), log: newEventLog(), dir: trialDir(t)}
 	defer os.RemoveAll(tr.dir)
-	tr.net = NewNetwork(seed, tr.draws.defaultFaults)
+	tr.nights = drawNights(newDice(seed, "nights"), &tr.draws, length)
+	tr.net = NewNetwork(seed, tr.draws.faults)
 	tr.log.add("draws", "%+v", tr.draws)
 	tr.drawTopology(newDice(seed, "topology"))
 	over := make(chan struct{})
@@ -77,7 +81,7 @@ func Try(t *testing.T, seed uint64, length time.Duration) Outcome {
 		n.Stop()
 	}
 	tr.net.Close()
-	return Outcome{Findings: history.Judge(h), Stuck: stuck, Fingerprint: tr.log.fingerprint(), Events: tr.log.String()}
+	return Outcome{Findings: history.Judge(h), Stuck: stuck, Bright: tr.bright(length), Fingerprint: tr.log.fingerprint(), Events: tr.log.String()}
 }
 
 // trialDir is in memory where there is such a place: there a sync takes no time, and so does not decide who runs first.

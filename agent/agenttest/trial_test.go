@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"testing"
 	"testing/cryptotest"
@@ -26,6 +27,7 @@ var regressions = []uint64{}
 func try(t *testing.T, seed uint64, length time.Duration) (o agenttest.Outcome) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a trial lives on little memory and makes much garbage
 	cryptotest.SetGlobalRandom(t, seed)
 	synctest.Test(t, func(t *testing.T) { o = agenttest.Try(t, seed, length) })
 	return o
@@ -49,7 +51,7 @@ func TestTrials(t *testing.T) {
 			seeds, length = seeds[:3], 24*time.Hour
 		}
 	}
-	began, tried, stored := time.Now(), 0, 0
+	began, tried, stored, bright := time.Now(), 0, 0, time.Duration(0)
 	more := func() bool {
 		if seconds > 0 {
 			return time.Since(began) < time.Duration(seconds)*time.Second
@@ -65,6 +67,7 @@ func TestTrials(t *testing.T) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			o := try(t, seed, length)
 			stored += o.Stored
+			bright += o.Bright
 			t.Logf("%d stored, %d redelivered; %s", o.Stored, o.Redelivered, o.Fingerprint)
 			if !o.OK() {
 				t.Errorf("%s\n%+v\nstuck: %s\nrepeat it with: DRAWBRIDGE_SEED=%d go test ./agent/agenttest -run 'TestTrials$' -v",
@@ -72,8 +75,8 @@ func TestTrials(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d seeds from %d on, %.0f virtual hours, %d messages in %s",
-		tried, max(first, 1), float64(tried)*length.Hours(), stored, time.Since(began).Round(time.Second))
+	t.Logf("%d seeds from %d on, %.0f virtual hours, %.0f of them with agents that run, %d messages in %s",
+		tried, max(first, 1), float64(tried)*length.Hours(), bright.Hours(), stored, time.Since(began).Round(time.Second))
 }
 
 // number reads a variable of the environment, 0 if it is not set.
