@@ -351,6 +351,16 @@ func deadLetters() []testCase {
 			s.requireHeld(route)
 			leaseDead(s, "a")
 		}},
+		{name: "a dead letter does not die a second time", queues: routed("nyc"), run: func(s *store) {
+			s.die("a")
+			route := spool.Route{Queue: dead, Name: "nyc"}
+			s.mark(route, 1)
+			s.bury(route, 1)
+			s.requireDead("1 a")
+			if q := s.stats(dead); q.Buried != 0 {
+				s.t.Errorf("stats: %+v", q)
+			}
+		}},
 		{name: "a lease of a dead letter runs over a restart", queues: routed("nyc"), restarts: true, run: func(s *store) {
 			s.die("a", "b")
 			d := leaseDead(s, "a", "b")
