@@ -32,6 +32,8 @@ const (
 	CodeStopping Code = "stopping"
 	// CodeNotReady (503) is the answer of /readyz alone.
 	CodeNotReady Code = "not-ready"
+	// CodeBusy (429): the agent has as much at hand as it takes at once, and has not looked at this. Repeat it after a moment.
+	CodeBusy Code = "busy"
 	// CodeBadToken (401): the listener asks for a token, and the request has none or another one.
 	CodeBadToken Code = "bad-token"
 	// CodeInternal (500): a question that could not be answered; nothing was changed.

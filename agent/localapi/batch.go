@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -38,7 +37,7 @@ func (s *Server) putBatch(w http.ResponseWriter, r *http.Request) error {
 	}
 	lines := nonEmptyLines(body)
 	if len(lines) > MaxBatchMessages {
-		return refuse(api.CodeTooLarge, "a batch of %d messages, at most %d are taken at once", len(lines), MaxBatchMessages)
+		return refuse(api.CodeTooLarge, "a batch of more than %d messages", MaxBatchMessages)
 	}
 
 	results := make([]api.PutResult, len(lines))
@@ -96,7 +95,7 @@ func parsePut(queue string, line []byte) (spool.Put, error) {
 }
 
 // decodeLine reads one JSON value into v and refuses what encoding/json would change or ignore in silence: unknown fields,
-// bytes that are not UTF-8, and halves of surrogate pairs.
+// keys given twice, bytes that are not UTF-8, and halves of surrogate pairs.
 func decodeLine(line []byte, v any) error {
 	if !utf8.Valid(line) {
 		return refuse(api.CodeMalformed, "a line is not UTF-8; bytes go into body_base64")
@@ -104,10 +103,13 @@ func decodeLine(line []byte, v any) error {
 	if halfSurrogate(line) {
 		return refuse(api.CodeMalformed, `a string holds half of a surrogate pair (\ud800 to \udfff), which is no text; bytes go into body_base64`)
 	}
+	if err := checkKeys(line); err != nil {
+		return err
+	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return refuse(api.CodeMalformed, "JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return refuse(api.CodeMalformed, "JSON: %s", clip(strings.TrimPrefix(err.Error(), "json: ")))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return refuse(api.CodeMalformed, "JSON: more than one value on a line")
@@ -167,9 +169,17 @@ func refusedPut(id string, err error) api.PutResult {
 	return res
 }
 
-func nonEmptyLines(body []byte) [][]byte {
-	lines := bytes.Split(body, []byte("\n"))
-	return slices.DeleteFunc(lines, func(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 })
+// nonEmptyLines returns the lines of a body, but no more of them than it takes to see that they are too many for any call.
+func nonEmptyLines(body []byte) (lines [][]byte) {
+	for line := range bytes.SplitSeq(body, []byte("\n")) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if lines = append(lines, line); len(lines) > max(MaxBatchMessages, MaxAckReceipts) {
+			break
+		}
+	}
+	return lines
 }
 
 // writeLines answers with one JSON object a line.

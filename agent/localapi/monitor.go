@@ -62,7 +62,13 @@ func NewMonitor(opts MonitorOptions) *Monitor {
 }
 
 // ServeHTTP answers one call.
-func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTTP(w, r) }
+func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := checkPath(r.URL); err != nil {
+		writeProblem(w, problemOf(r.Method, err))
+		return
+	}
+	m.mux.ServeHTTP(w, r)
+}
 
 // Run serves connections of l until ctx ends. It closes l, returns when no call is in progress, and must be called once.
 func (m *Monitor) Run(ctx context.Context, l net.Listener) error {
@@ -126,8 +132,8 @@ func (m *Monitor) health(w http.ResponseWriter, r *http.Request) error {
 func (m *Monitor) noCall(w http.ResponseWriter, r *http.Request) error {
 	_, pattern := m.mux.Handler(&http.Request{Method: http.MethodGet, URL: r.URL, Host: r.Host})
 	if pattern == "/" {
-		return refuse(api.CodeNoSuchCall, "%s %s: no such call", r.Method, clip(r.URL.Path))
+		return refuse(api.CodeNoSuchCall, "%s %s: no such call", clip(r.Method), clip(r.URL.Path))
 	}
 	w.Header().Set("Allow", http.MethodGet)
-	return refuse(api.CodeBadMethod, "%s %s: this path takes GET", r.Method, clip(r.URL.Path))
+	return refuse(api.CodeBadMethod, "%s %s: this path takes GET", clip(r.Method), clip(r.URL.Path))
 }

@@ -61,6 +61,8 @@ func answerTo(code api.Code) answer {
 		return answer{http.StatusServiceUnavailable, "the agent is not ready", "GET /health says which part is not"}
 	case api.CodeBadToken:
 		return answer{http.StatusUnauthorized, "no token, or the wrong one", "Send the header Authorization: Bearer with the token of the agent's file"}
+	case api.CodeBusy:
+		return answer{http.StatusTooManyRequests, "too much at once", "Nothing was changed; repeat the call after a moment"}
 	case api.CodeRefused:
 		return answer{http.StatusBadRequest, "refused", "Nothing was changed"}
 	default:
@@ -109,6 +111,9 @@ func writeProblem(w http.ResponseWriter, p api.Problem) {
 		panic(err) // strings and an int always marshal
 	}
 	w.Header().Set("Content-Type", api.TypeProblem)
+	if p.Status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(body, '\n')) // who no longer listens needs no answer
 }

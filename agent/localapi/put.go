@@ -1,9 +1,7 @@
 package localapi
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -102,31 +100,6 @@ func (s *Server) configured(queue string) (spool.QueueOptions, error) {
 		return spool.QueueOptions{}, err
 	}
 	return spool.QueueOptions{}, fmt.Errorf("queue %q: %w", queue, spool.ErrNoQueue)
-}
-
-// readBody reads the whole body, at most limit bytes of it, in one allocation when its length is known.
-func readBody(w http.ResponseWriter, r *http.Request, limit uint64) ([]byte, error) {
-	if r.ContentLength > int64(limit) {
-		return nil, refuse(api.CodeTooLarge, "a body of %d bytes, at most %d are taken here", r.ContentLength, limit)
-	}
-	bounded := http.MaxBytesReader(w, r.Body, int64(limit))
-	var body []byte
-	var err error
-	if r.ContentLength >= 0 {
-		body = make([]byte, r.ContentLength)
-		_, err = io.ReadFull(bounded, body)
-	} else {
-		body, err = io.ReadAll(bounded)
-	}
-	if err != nil {
-		var tooLong *http.MaxBytesError
-		if errors.As(err, &tooLong) {
-			return nil, refuse(api.CodeTooLarge, "a body of more than %d bytes", limit)
-		}
-		// Nothing was stored: half a message is no message.
-		return nil, refuse(api.CodeMalformed, "body: %v", err)
-	}
-	return body, nil
 }
 
 func mediaType(r *http.Request) string {

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
+	"net/url"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -59,6 +61,7 @@ type Server struct {
 	opts    Options
 	mux     *http.ServeMux
 	started time.Time
+	bodies  *budget
 	// stopping is closed when Run is told to stop: long polls end at once, with what they have.
 	stopping chan struct{}
 }
@@ -73,6 +76,7 @@ func New(store Store, opts Options) *Server {
 		opts:     opts,
 		mux:      http.NewServeMux(),
 		started:  time.Now(),
+		bodies:   newBudget(largeBodiesBytes),
 		stopping: make(chan struct{}),
 	}
 	for pattern, c := range map[string]call{
@@ -100,31 +104,34 @@ func New(store Store, opts Options) *Server {
 }
 
 // ServeHTTP answers one call.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e := newExchange(w, r, s.bodies)
+	defer e.end()
+	if err := checkPath(r.URL); err != nil {
+		writeProblem(e, problemOf(r.Method, err))
+		return
+	}
+	s.mux.ServeHTTP(e, r)
+}
 
 // Run serves connections of l until ctx ends, then takes no more, ends long polls, and gives requests in progress the grace.
 // It closes l, returns when every connection has ended, and must be called once.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
-	var conns sync.WaitGroup
+	conns := newBounded(l, s.opts.Log)
 	srv := &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          s.opts.Log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Warn}),
+		// What is asked of * is a path that is none, like others.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     s.opts.Log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Warn}),
 		// A request outlives the order to stop: it has the grace.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ConnState: func(_ net.Conn, state http.ConnState) {
-			switch state {
-			case http.StateNew:
-				conns.Add(1)
-			case http.StateClosed:
-				conns.Done()
-			}
-		},
+		ConnState:   conns.note,
 	}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
+	go func() { served <- srv.Serve(conns) }()
 	s.opts.Log.Info("local API is up", "address", l.Addr().String())
 
 	var failure error
@@ -141,7 +148,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		_ = srv.Close() // what it closes are connections that have had their grace
 	}
 	<-served
-	conns.Wait()
+	conns.wait()
 	if failure != nil && !errors.Is(failure, http.ErrServerClosed) {
 		return fmt.Errorf("local API on %s: %w", l.Addr(), failure)
 	}
@@ -166,7 +173,19 @@ func (s *Server) noCall(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if allowed := w.Header()["Allow"]; len(allowed) > 0 {
-		return refuse(api.CodeBadMethod, "%s %s: this path takes %v", r.Method, clip(r.URL.Path), allowed)
+		return refuse(api.CodeBadMethod, "%s %s: this path takes %v", clip(r.Method), clip(r.URL.Path), allowed)
 	}
-	return refuse(api.CodeNoSuchCall, "%s %s: no such call", r.Method, clip(r.URL.Path))
+	return refuse(api.CodeNoSuchCall, "%s %s: no such call", clip(r.Method), clip(r.URL.Path))
+}
+
+// checkPath refuses what the multiplexer would answer by leading the client elsewhere, without a word that a program can read.
+func checkPath(u *url.URL) error {
+	p := u.EscapedPath()
+	if !strings.HasPrefix(p, "/") {
+		return refuse(api.CodeMalformed, "%s is no path; one begins with /", clip(p))
+	}
+	if p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
+		return refuse(api.CodeMalformed, "the path %s has an empty part, or one that is . or .. alone; in an id or a name, write %%2E for a dot and %%2F for a slash", clip(p))
+	}
+	return nil
 }
