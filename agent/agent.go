@@ -30,9 +30,9 @@ type Host struct {
 	ListenPacket func(addr string) (net.PacketConn, error)
 	// Now is the wall clock of the spool. Default time.Now.
 	Now func() time.Time
-	// SpoolHook is called at each step of the spool that a crash may follow, and its error is taken for one of the disk. Nil
-	// in production.
-	SpoolHook func(point string) error
+	// Hook is called at each of bolt.HookPoints and, by every link, of link.HookPoints: at the steps that a crash may follow. In
+	// the spool its error is taken for one of the disk, in a link it ends the session. Nil in production.
+	Hook func(point string) error
 	// DataConns is how many data connections a link opens beside its control connection. Default link.DefaultDataConns.
 	DataConns int
 	// Version is told by the API.
@@ -172,6 +172,7 @@ func (a *Agent) linkOptions(name string, host Host) link.Options {
 		DataConns:     host.DataConns,
 		Seed:          seed.Sum64(), // two agents must not jitter in step
 		Log:           a.log.Named("link"),
+		Hook:          host.Hook,
 	}
 	for _, s := range l.Send {
 		o.Sends = append(o.Sends, link.Send{Name: s.Name, From: s.From, To: s.To, RetryFor: s.RetryFor})

@@ -26,7 +26,7 @@ func openSpool(cfg *config.Config, log hclog.Logger, host Host) (engine, error) 
 		LedgerMaxBytes:    cfg.LedgerMaxBytes,
 		Log:               log.Named("spool"),
 		Now:               host.Now,
-		Hook:              host.SpoolHook,
+		Hook:              host.Hook,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open spool %s: %w", dir, err)

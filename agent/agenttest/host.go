@@ -88,7 +88,7 @@ func (h *Host) TryStart() error {
 	a, err := agent.New(h.cfg, h.log, agent.Host{
 		ListenPacket: func(addr string) (net.PacketConn, error) { return h.net.Listen(addr) },
 		Now:          h.now,
-		SpoolHook:    h.hook,
+		Hook:         h.hook,
 		DataConns:    h.dataConns,
 	})
 	if err != nil {
