@@ -22,27 +22,73 @@ import (
 func TestEitherSideDiesAtEveryPoint(t *testing.T) {
 	for _, point := range link.HookPoints() {
 		for _, nth := range []int{1, 3} {
-			dieAt(t, point, nth)
+			suffer(t, harm{point: point, nth: nth, dies: true})
 		}
 	}
 }
 
 // TestEitherSideDiesInEveryCommit does the same around the commits of one side's spool, whatever they are for.
 func TestEitherSideDiesInEveryCommit(t *testing.T) {
-	for _, point := range []string{bolt.HookCommitBegin, bolt.HookCommitApplied, bolt.HookCommitDone} {
+	for _, point := range commitPoints() {
 		for nth := 1; nth <= 31; nth += 3 {
-			dieAt(t, point, nth)
+			suffer(t, harm{point: point, nth: nth, dies: true})
 		}
 	}
 }
 
-func dieAt(t *testing.T, point string, nth int) {
+// TestEveryStepOfEitherSideFails ends the session at each point of a link, as a step that fails does, or a link that is lost.
+func TestEveryStepOfEitherSideFails(t *testing.T) {
+	for _, point := range link.HookPoints() {
+		for _, nth := range []int{1, 3} {
+			suffer(t, harm{point: point, nth: nth, fails: true})
+		}
+	}
+}
+
+// TestEveryCommitOfEitherSideFails has a disk refuse a commit, or say so of one that is in the file. The spool opens itself
+// again under a new epoch, and everything goes on.
+func TestEveryCommitOfEitherSideFails(t *testing.T) {
+	for _, point := range commitPoints() {
+		for nth := 2; nth <= 32; nth += 3 {
+			suffer(t, harm{point: point, nth: nth, fails: true})
+		}
+	}
+}
+
+// TestClockJumpsAtEveryPoint moves one side's wall clock by a year, while it runs and while it is dead. Nothing may run out
+// of its horizon or be forgotten for that.
+func TestClockJumpsAtEveryPoint(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	for _, point := range link.HookPoints() {
+		for _, jump := range []time.Duration{-year, year} {
+			suffer(t, harm{point: point, nth: 1, jump: jump})
+			suffer(t, harm{point: point, nth: 3, jump: jump, dies: true})
+		}
+	}
+}
+
+func commitPoints() []string {
+	return []string{bolt.HookCommitBegin, bolt.HookCommitApplied, bolt.HookCommitDone}
+}
+
+// harm is what is done to one side when it passes a point for the nth time.
+type harm struct {
+	point string
+	nth   int
+	// dies: the side does nothing more until it is started again. fails: the step fails, and that is all.
+	dies, fails bool
+	// jump is how far its wall clock is moved.
+	jump time.Duration
+}
+
+// suffer does harm to the near side and, in another run, to the far side.
+func suffer(t *testing.T, h harm) {
 	for _, victim := range []string{"near", "far"} {
-		t.Run(fmt.Sprintf("%s/%d/%s", point, nth, victim), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%d/%s/%s", h.point, h.nth, h.jump, victim), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newCrossing(t, victim, &fate{point: point, nth: nth})
+				c := newCrossing(t, victim, &fate{harm: h})
 				defer c.end()
-				for range message.MaxPriority + 1 {
+				for range 5 {
 					c.round()
 				}
 				for rounds := 0; !c.fate.hasHappened() && rounds < 20; rounds++ {
@@ -50,7 +96,7 @@ func dieAt(t *testing.T, point string, nth int) {
 					c.round()
 				}
 				if !c.fate.hasHappened() {
-					t.Errorf("point %s was passed %d times", point, c.fate.passed)
+					t.Errorf("point %s was passed %d times", h.point, c.fate.passed)
 				}
 				c.judge()
 			})
@@ -58,13 +104,12 @@ func dieAt(t *testing.T, point string, nth int) {
 	}
 }
 
-// fate is the hook of a side that dies at a point. From then on until it is revived its connections are cut and every other
-// point fails too, those of its spool included: nothing more is said and nothing more is committed.
+// fate is the hook of a side that is to be harmed. From its death until it is revived its connections are cut and every
+// other point fails too, those of its spool included: nothing more is said and nothing more is committed.
 type fate struct {
-	point string
-	nth   int
-	side  *side
-	died  chan struct{}
+	harm
+	side *side
+	died chan struct{}
 
 	mu       sync.Mutex // guards what follows
 	passed   int
@@ -72,25 +117,40 @@ type fate struct {
 	happened bool
 }
 
-var errDead = errors.New("the process is dead")
+var (
+	errDead   = errors.New("the process is dead")
+	errFailed = errors.New("the step has failed")
+)
 
 func (f *fate) hook(point string) error {
 	f.mu.Lock()
+	now := false
 	if point == f.point && !f.happened {
 		f.passed++
-		f.happened = f.passed == f.nth
-		if f.dead = f.happened; f.dead {
-			f.mu.Unlock()
-			f.side.isolate()
-			close(f.died)
-			return errDead
-		}
+		now = f.passed == f.nth
+		f.happened, f.dead = now, now && f.dies
 	}
-	defer f.mu.Unlock()
-	if f.dead {
+	dead := f.dead
+	f.mu.Unlock()
+	switch {
+	case now && f.dies:
+		f.side.isolate()
+		close(f.died)
+		return errDead
+	case now && f.fails:
+		return errFailed
+	case dead:
 		return errDead
 	}
 	return nil
+}
+
+// now is the side's wall clock.
+func (f *fate) now() time.Time {
+	if f.hasHappened() {
+		return time.Now().Add(f.jump)
+	}
+	return time.Now()
 }
 
 func (f *fate) hasHappened() bool {
@@ -113,7 +173,7 @@ func (s *side) isolate() {
 	}
 }
 
-// crossing is two sides that ship to each other, one of which dies once.
+// crossing is two sides that ship to each other, one of which is harmed once.
 type crossing struct {
 	t     *testing.T
 	net   *network
@@ -146,7 +206,7 @@ func newCrossing(t *testing.T, victim string, f *fate) *crossing {
 		s := &side{t: t, net: n, addr: []string{nearAddr, farAddr}[i], dir: quickDir(t), o: o, b: b}
 		if o.Agent == victim {
 			f.side = s
-			s.o.Hook, s.b.Hook = f.hook, f.hook
+			s.o.Hook, s.b.Hook, s.b.Now = f.hook, f.hook, f.now
 		}
 		c.sides = append(c.sides, s)
 		s.start()
@@ -195,6 +255,9 @@ func (c *crossing) put(side int) {
 		results, err := c.sides[side].store.Put(context.Background(), puts)
 		if errors.Is(err, errDead) || errors.Is(err, spool.ErrClosed) {
 			c.restart()
+			continue
+		}
+		if errors.Is(err, errFailed) {
 			continue
 		}
 		if err != nil {
