@@ -1,7 +1,10 @@
 package message
 
 import (
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"drawbridge/message/pack"
 )
@@ -59,11 +62,29 @@ type Death struct {
 
 func (d *Death) append(b []byte) []byte {
 	b = pack.AppendString(b, d.Reason)
-	b = pack.AppendString(b, d.Text[:min(len(d.Text), MaxDeathTextBytes)])
+	b = pack.AppendString(b, clean(d.Text))
 	b = pack.AppendString(b, d.Queue)
 	b = pack.AppendString(b, d.Route)
 	b = pack.AppendUvarint(b, uint64(d.Deliveries))
 	return pack.AppendUint64(b, uint64(d.At.UnixMilli()))
+}
+
+// clean returns what of a text is kept: UTF-8 without control characters, which could drive a terminal, up to the limit.
+func clean(text string) string {
+	text = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) <= MaxDeathTextBytes {
+		return text
+	}
+	n := MaxDeathTextBytes
+	for !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
 }
 
 func parseDeath(r *pack.Reader) *Death {
@@ -75,8 +96,16 @@ func parseDeath(r *pack.Reader) *Death {
 		Deliveries: uint32(r.Count(1<<32 - 1)),
 	}
 	d.At = time.UnixMilli(int64(r.Uint64())).UTC()
-	if d.Reason == "" {
-		r.Failf("a death without a reason")
+	switch {
+	case r.Err() != nil:
+	case !spell(string(d.Reason), MaxReasonBytes, wordBytes, wordBytes):
+		r.Failf("the reason of a death is not made of a-z and -")
+	case d.Text != clean(d.Text):
+		r.Failf("the text of a death is not UTF-8 without control characters")
+	case CheckQueue(d.Queue) != nil:
+		r.Failf("the queue of a death is none")
+	case d.Route != "" && !spell(d.Route, MaxRouteNameBytes, idBytes, idBytes):
+		r.Failf("the route of a death is none")
 	}
 	return d
 }

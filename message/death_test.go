@@ -45,6 +45,21 @@ func TestALongTextOfADeathIsCut(t *testing.T) {
 	}
 }
 
+func TestTheTextOfADeathCannotDriveATerminal(t *testing.T) {
+	for text, want := range map[string]string{
+		"no \x1b[2J\u009b2Jescapes\n": "no  [2J 2Jescapes ",
+		"not \xff UTF-8":              "not \uFFFD UTF-8",
+		strings.Repeat("x", message.MaxDeathTextBytes-1) + "é": strings.Repeat("x", message.MaxDeathTextBytes-1),
+	} {
+		m := deadGolden()
+		m.Death.Text = text
+		got, err := message.ParseRecord(message.AppendRecord(nil, &m))
+		if err != nil || got.Death.Text != want {
+			t.Errorf("%q is read as %q, %v", text, got.Death.Text, err)
+		}
+	}
+}
+
 func TestTheLargestDeathFitsARecord(t *testing.T) {
 	m := golden()
 	m.Envelope = message.Envelope{
@@ -78,6 +93,10 @@ func TestADeathThatBreaksALimitIsMalformed(t *testing.T) {
 		"no reason":     func(d *message.Death) { d.Reason = "" },
 		"a long reason": func(d *message.Death) { d.Reason = message.Reason(strings.Repeat("r", message.MaxReasonBytes+1)) },
 		"a long queue":  func(d *message.Death) { d.Queue = strings.Repeat("q", message.MaxQueueNameBytes+1) },
+		"a loud reason": func(d *message.Death) { d.Reason = "TTL" },
+		"no queue":      func(d *message.Death) { d.Queue = "" },
+		"a dead queue":  func(d *message.Death) { d.Queue = "orders.dead" },
+		"a wide route":  func(d *message.Death) { d.Route = "n y c" },
 		"a long route":  func(d *message.Death) { d.Route = strings.Repeat("r", message.MaxRouteNameBytes+1) },
 	} {
 		m := deadGolden()
@@ -168,7 +187,7 @@ var deaths = rapid.Custom(func(t *rapid.T) *message.Death {
 	}
 	return &message.Death{
 		Reason:     message.Reason(rapid.StringMatching(`[a-z-]{1,32}`).Draw(t, "reason")),
-		Text:       texts.Draw(t, "text"),
+		Text:       rapid.StringMatching(`[ -~à-ÿ☃]{0,60}`).Draw(t, "text"),
 		Queue:      rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,119}`).Draw(t, "queue"),
 		Route:      rapid.StringMatching(`[!-~]{0,128}`).Draw(t, "route"),
 		Deliveries: rapid.Uint32().Draw(t, "deliveries"),

@@ -40,6 +40,7 @@ var (
 	queueBytes  = newBytesOf(lower + digit + "._-")
 	agentFirst  = newBytesOf(lower + upper + digit)
 	agentBytes  = newBytesOf(lower + upper + digit + "._-")
+	wordBytes   = newBytesOf(lower + "-")
 	headerBytes = newBytesOf(lower + digit + "!#$%&'*+.^_`|~-")
 )
 

@@ -32,6 +32,12 @@ var ErrLoop = errors.New("the message goes in a loop")
 // whether it came before, nobody can tell.
 var ErrTooOld = errors.New("the message is older than the ledger reaches back")
 
+// ErrNoMessage is returned by Requeue and Purge for a sequence under which nothing lies, or nothing any more.
+var ErrNoMessage = errors.New("no such message")
+
+// ErrLeased is returned by Requeue and Purge for a message that a consumer has now.
+var ErrLeased = errors.New("a consumer has the message")
+
 // ErrInDoubt is the refusal of an arrival that may have been delivered in a lost life of its spool, and is too old for the
 // ledger to tell.
 var ErrInDoubt = errors.New("the message may have been delivered before")

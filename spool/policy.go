@@ -103,13 +103,25 @@ func (o QueueOptions) Refusal(m *message.Message, agent string) error {
 		return fmt.Errorf("it was stored at %q first: %w", m.Origin, ErrLoop)
 	case slices.Contains(m.Hops, agent):
 		return fmt.Errorf("it has left %q before: %w", agent, ErrLoop)
-	case len(m.Hops) > message.MaxHops:
+	case len(m.Hops) >= message.MaxHops:
 		return fmt.Errorf("it has left %d agents: %w", len(m.Hops), ErrLoop)
 	}
 	if err := m.Check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return nil
+}
+
+// Requeued returns the record in b of a dead letter as it lives again: under the next generation, with nothing of its death. An
+// error means that the front of the record cannot be read.
+func Requeued(b []byte) (record []byte, m message.Message, err error) {
+	if m, err = message.ParseFront(b); err != nil {
+		return nil, m, err
+	}
+	m.Generation++
+	m.Deliveries, m.Death = 0, nil
+	record, err = message.ReplaceEnvelope(make([]byte, 0, len(b)), b, &m.Envelope)
+	return record, m, err
 }
 
 // Complete returns r with its defaults filled in, or ErrNoQueue or ErrRouted for a queue that gives no leases.

@@ -71,6 +71,14 @@ type Local interface {
 	// Settle ends deliveries, gives them back or extends their leases, in order. The result has one entry per settlement. Only a
 	// lease that runs can be settled: after it has run out the message may be another's.
 	Settle(ctx context.Context, settlements []Settlement) ([]Settled, error)
+	// Requeue gives dead letters of queue another life: each leaves the queue of its dead letters and enters the tail of queue, in
+	// one commit, under the next generation, so that no ledger takes it for what it was before. Sequences are those among the
+	// dead letters. The result has one entry for each: nil, ErrNoMessage or ErrLeased. An id stays known for puts.
+	Requeue(ctx context.Context, queue string, sequences []uint64) ([]error, error)
+	// Purge removes messages of queue for good, or, with the name of a queue of dead letters, those. The result has one entry for
+	// each sequence: nil, ErrNoMessage or ErrLeased. A queue that leaves by a route is ErrRouted as a whole: what it holds may be at
+	// the far side, and may not be forgotten here.
+	Purge(ctx context.Context, queue string, sequences []uint64) ([]error, error)
 	// Peek returns up to max live messages from sequence from on, in the order of sequences and without leasing them. It stops
 	// early after some 4 MiB of records; an empty result means that there are no more.
 	Peek(ctx context.Context, queue string, from uint64, max int) ([]Peeked, error)
@@ -295,9 +303,11 @@ type QueueStats struct {
 	Acked      uint64
 	Settled    uint64
 	Accepted   uint64
-	// Buried counts, since the store was opened, the messages that became dead letters of this queue. They lie in a queue of
-	// their own.
-	Buried uint64
+	// Buried counts, since the store was opened, the messages that became dead letters of this queue; they lie in a queue of
+	// their own. Requeued counts those that came back from there, Purged what Purge has removed.
+	Buried   uint64
+	Requeued uint64
+	Purged   uint64
 	// Route is the name of the route the queue leaves by, empty for a queue with local consumers.
 	Route string
 }

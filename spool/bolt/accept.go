@@ -17,8 +17,9 @@ type arrival struct {
 	age    int64 // milliseconds
 	again  bool
 	name   message.EndToEnd
-	// close is why the sender wants to end the message; empty for a message that is shipped.
-	close message.Reason
+	// closes says that the sender wants to end the message, and reason why.
+	closes bool
+	reason message.Reason
 	staged
 	// refusal is what speaks against the message itself, should it be new.
 	refusal error
@@ -85,7 +86,8 @@ func (s *Store) prepareArrival(a *spool.Arrivals, in *spool.Arrival, options spo
 		shipped.refusal = in.Unreadable
 		return shipped
 	case in.Close != nil:
-		shipped.name, shipped.sum, shipped.close = in.Close.Name, in.Close.Sum, in.Close.Reason
+		shipped.closes = true
+		shipped.name, shipped.sum, shipped.reason = in.Close.Name, in.Close.Sum, in.Close.Reason
 	default:
 		m := in.Message
 		m.Deliveries = 0 // they count the consumers of one queue, and this is another
@@ -108,7 +110,7 @@ func (t *txn) accept(key frontierKey, arrivals []*arrival, decisions []spool.Dec
 
 func (t *txn) decide(q *queue, key frontierKey, a *arrival) spool.Decision {
 	c := dedupe.Case{
-		Close:        a.close != "",
+		Close:        a.closes,
 		Young:        a.age < t.reachOf(q.name),
 		Again:        a.again,
 		ByIDs:        q.options.ByIDs,
@@ -153,8 +155,8 @@ func (t *txn) decide(q *queue, key frontierKey, a *arrival) spool.Decision {
 		return spool.Decision{Verdict: message.Closed, Reason: reason, Young: c.Young}
 	case dedupe.Shut:
 		t.advance(key, a.number)
-		t.closed[closed] = a.close
-		return spool.Decision{Verdict: message.Closed, Reason: a.close, Young: c.Young}
+		t.closed[closed] = a.reason
+		return spool.Decision{Verdict: message.Closed, Reason: a.reason, Young: c.Young}
 	case dedupe.Early:
 		return spool.Decision{Verdict: message.Undecided}
 	case dedupe.Conflict:

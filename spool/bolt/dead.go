@@ -106,10 +106,20 @@ func (s *Store) newCorpse(record []byte, number uint64, lane uint8, death messag
 		bytes:  len(record),
 		staged: staged{
 			key:    s.hasher.Key(message.DeadQueue(death.Queue), m.EndToEnd()),
+			alias:  s.alias(message.DeadQueue(death.Queue), m.EndToEnd()),
 			sum:    m.ContentSum(),
 			record: dead,
 		},
 	}, nil
+}
+
+// alias is the key under which puts know a message of a later generation; zero for one of the first.
+func (s *Store) alias(queue string, name message.EndToEnd) dedupe.Key {
+	if name.Generation == 0 {
+		return dedupe.Key{}
+	}
+	name.Generation = 0
+	return s.hasher.Key(queue, name)
 }
 
 // bury moves what the route still owns of the corpses.

@@ -94,7 +94,7 @@ func (t *txn) livingIn(q *queue, lane uint8, row dedupe.Row, live []dedupe.Entry
 			continue
 		}
 		m, err := message.ParseFront(bl.record(i))
-		if err == nil && t.store.hasher.Key(q.name, m.EndToEnd()) == e.Key {
+		if err == nil && (t.store.hasher.Key(q.name, m.EndToEnd()) == e.Key || t.store.alias(q.name, m.EndToEnd()) == e.Key) {
 			live = append(live, e)
 		}
 	}

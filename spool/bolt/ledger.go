@@ -8,6 +8,7 @@ import (
 	bbolt "go.etcd.io/bbolt"
 
 	"drawbridge/dedupe"
+	"drawbridge/message"
 )
 
 // rowIDs is the most ids in one row. Three such rows, streams included, fill a page of 4 KiB almost to its end, while a page
@@ -166,6 +167,10 @@ func (t *txn) writeLedger() error {
 				if m.promised {
 					fresh[1] = append(fresh[1], e)
 				} else {
+					fresh[0] = append(fresh[0], e)
+				}
+				if m.alias != (dedupe.Key{}) {
+					e.Key, e.Place = m.alias, message.Place{}
 					fresh[0] = append(fresh[0], e)
 				}
 			}

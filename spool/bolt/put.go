@@ -19,6 +19,8 @@ type staged struct {
 	record []byte
 	// promised says that its id goes into the promised ledger.
 	promised bool
+	// alias is the key of its first generation, for a message of a later one: puts know no other. Zero for none.
+	alias dedupe.Key
 	// sequence is given when the group is complete.
 	sequence uint64
 }
@@ -34,6 +36,9 @@ func (t *txn) stage(q *queue, lane uint8, m *staged) {
 	t.changed = true
 	t.ready[q.name] = struct{}{}
 	t.byKey[m.key] = m
+	if m.alias != (dedupe.Key{}) {
+		t.byKey[m.alias] = m
+	}
 	s := t.stagingOf(q)
 	if s == nil {
 		s = &staging{queue: q}

@@ -33,7 +33,7 @@ type queue struct {
 
 // counts are what happened since the store was opened.
 type counts struct {
-	stored, duplicates, acked, settled, accepted, buried uint64
+	stored, duplicates, acked, settled, accepted, buried, requeued, purged uint64
 }
 
 // lane is the messages of one priority.

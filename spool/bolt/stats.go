@@ -87,6 +87,8 @@ func (q *queue) look(v *queueView) {
 		Settled:    q.counts.settled,
 		Accepted:   q.counts.accepted,
 		Buried:     q.counts.buried,
+		Requeued:   q.counts.requeued,
+		Purged:     q.counts.purged,
 		Route:      q.options.Route,
 	}
 }

@@ -50,12 +50,24 @@ func (b *batch) bury(e *entry, dead *queue, death message.Death) error {
 	}
 	b.store.end(e)
 	e.queue.stats.Buried++
-	b.take(dead, &candidate{
+	c := &candidate{
 		entry: &entry{lane: e.lane, record: record},
 		key:   b.store.hasher.Key(dead.stats.Name, m.EndToEnd()),
 		sum:   m.ContentSum(),
-	})
+	}
+	b.alias(b.take(dead, c), c, dead, m.EndToEnd())
 	return nil
+}
+
+// alias has puts, which know no generation but the first, find a message of a later one.
+func (b *batch) alias(k *known, c *candidate, q *queue, name message.EndToEnd) {
+	if name.Generation == 0 {
+		return
+	}
+	name.Generation = 0
+	key := b.store.hasher.Key(q.stats.Name, name)
+	also := b.store.ledger.remember(dedupe.Entry{Key: key, Sum: c.sum}, c.entry, false, b.now)
+	b.aliases = append(b.aliases, [2]*known{k, also})
 }
 
 // findDead returns what is known of a message that lies among the dead letters of q, nil if it does not.

@@ -29,6 +29,7 @@ type batch struct {
 	store   *Store
 	now     int64
 	entries []batched
+	aliases [][2]*known // the second is another name of the first
 }
 
 type batched struct {
@@ -50,6 +51,9 @@ func (b *batch) finish() {
 		one.queue.add(one.entry, b.now)
 		one.known.Sequence = one.entry.sequence
 		b.store.wake(one.queue.stats.Name)
+	}
+	for _, both := range b.aliases {
+		both[1].Sequence = both[0].Sequence
 	}
 	if len(b.entries) > 0 {
 		b.store.ledger.prune(b.now)

@@ -50,6 +50,7 @@ func Run(t *testing.T, e Engine) {
 		{"leases", leases()},
 		{"receipts", receipts()},
 		{"nacks", nacks()},
+		{"requeues", requeues()},
 		{"order", order()},
 		{"peeks", peeks()},
 		{"sessions", sessions()},

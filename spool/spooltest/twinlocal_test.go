@@ -97,6 +97,21 @@ func (w *twins) giveBack(t *rapid.T) {
 	})
 }
 
+// requeue gives dead letters another life, or purges messages, by sequences of which some are nobody's.
+func (w *twins) requeue(t *rapid.T) {
+	queue := rapid.SampledFrom(w.names).Draw(t, "queue")
+	sequences := rapid.SliceOfN(rapid.Uint64Range(1, 40), 0, 8).Draw(t, "sequences")
+	purge := rapid.Bool().Draw(t, "purge")
+	w.same(t, "requeue", func(_ int, x *twin) string {
+		call := x.Requeue
+		if purge {
+			call = x.Purge
+		}
+		answers, err := call(context.Background(), queue, sequences)
+		return fmt.Sprint(kinds(answers), kind(err))
+	})
+}
+
 func (w *twins) ack(t *rapid.T) {
 	var which []int
 	if len(w.receipts) > 0 {

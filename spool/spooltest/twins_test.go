@@ -35,7 +35,7 @@ func TestTwinsGiveTheSameAnswers(t *testing.T) {
 				w := newTwins(rt, t.TempDir())
 				defer w.close(rt)
 				rt.Repeat(map[string]func(*rapid.T){
-					"put": w.put, "put more": w.put, "seen": w.seen, "lease": w.lease, "ack": w.ack, "give back": w.giveBack, "sleep": w.sleep,
+					"put": w.put, "put more": w.put, "seen": w.seen, "lease": w.lease, "ack": w.ack, "give back": w.giveBack, "requeue": w.requeue, "sleep": w.sleep,
 					"days": w.days, "session": w.begin, "accept": w.accept, "accept more": w.accept, "floor": w.floor,
 					"mark": w.mark, "settle": w.settle, "bury": w.bury, "fetch": w.fetch, "held": w.held, "peek": w.peek,
 					"meta": w.meta, "remember": w.remember, "reopen": w.reopen, "": w.check,
@@ -136,7 +136,7 @@ func kind(err error) error {
 	for _, known := range []error{
 		spool.ErrUnknown, spool.ErrClosed, spool.ErrNoQueue, spool.ErrRouted, spool.ErrConflict, spool.ErrTooLarge, spool.ErrMalformed,
 		spool.ErrLoop, spool.ErrTooOld, spool.ErrInDoubt, spool.ErrFork, spool.ErrReserved, spool.ErrBadReceipt, spool.ErrStaleReceipt,
-		spool.ErrSessionEnded,
+		spool.ErrSessionEnded, spool.ErrNoMessage, spool.ErrLeased,
 	} {
 		if errors.Is(err, known) {
 			return known
@@ -225,6 +225,7 @@ func (w *twins) check(t *rapid.T) {
 			b := x.before[q.Name]
 			q.Stored, q.Duplicates, q.Acked = q.Stored-b.Stored, q.Duplicates-b.Duplicates, q.Acked-b.Acked
 			q.Settled, q.Accepted, q.Buried = q.Settled-b.Settled, q.Accepted-b.Accepted, q.Buried-b.Buried
+			q.Requeued, q.Purged = q.Requeued-b.Requeued, q.Purged-b.Purged
 			if w.reopened && spool.IsDead(q.Name) {
 				q.Acked = 0 // nobody was told of it while it held nothing
 			}
