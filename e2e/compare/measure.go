@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"time"
 )
@@ -29,13 +30,19 @@ type sample struct {
 // place is one line of the report.
 type place struct{ row, contender string }
 
-// measure takes the contenders in turn, each round beginning with another: what the disk or a neighbour does for a while
-// falls on all of them.
-func measure(ctx context.Context, contenders []contender, dir string, rounds, messages int) (map[place][]sample, error) {
-	measured := make(map[place][]sample)
-	for round := range rounds {
-		for i := range contenders {
-			c := contenders[(round+i)%len(contenders)]
+// measure takes the contenders in turn, in another order in each round: what the disk or a neighbour does for a while falls
+// on all of them. What they wrote is removed at the end, because freeing the blocks of a large file slows the syncs of
+// whoever comes next.
+func measure(ctx context.Context, contenders []contender, dir string, rounds, messages int) (measured map[place][]sample, err error) {
+	dir, err = os.MkdirTemp(dir, "compare-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	measured = make(map[place][]sample)
+	for range rounds {
+		for _, i := range rand.Perm(len(contenders)) {
+			c := contenders[i]
 			record := func(row string, n int, took time.Duration, commits uint64) {
 				s := sample{perSecond: float64(n) / took.Seconds()}
 				if commits > 0 {
@@ -59,7 +66,7 @@ type recorder func(row string, n int, took time.Duration, commits uint64)
 
 func measurePut(ctx context.Context, c contender, dir string, n int, record recorder) error {
 	items := newItems(n)
-	return inFresh(c, dir, func(dir string, e engine) error {
+	return inFresh(c, dir, func(e engine) error {
 		before := e.Commits()
 		took, err := putAtOnce(ctx, e, items)
 		if err != nil {
@@ -72,7 +79,7 @@ func measurePut(ctx context.Context, c contender, dir string, n int, record reco
 
 func measureCycle(ctx context.Context, c contender, dir string, n int, record recorder) error {
 	items := newItems(n)
-	return inFresh(c, dir, func(dir string, e engine) error {
+	return inFresh(c, dir, func(e engine) error {
 		took, err := cycle(ctx, e, items)
 		if err != nil {
 			return err
@@ -86,17 +93,16 @@ func measureCycle(ctx context.Context, c contender, dir string, n int, record re
 }
 
 // inFresh runs work on a new store in a directory below dir, closes it and checks what it left there.
-func inFresh(c contender, dir string, work func(dir string, e engine) error, check func(dir string) error) (err error) {
-	dir, err = os.MkdirTemp(dir, "compare-")
+func inFresh(c contender, dir string, work func(engine) error, check func(dir string) error) error {
+	dir, err := os.MkdirTemp(dir, "store-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	e, err := c.open(dir)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(work(dir, e), e.Close()); err != nil {
+	if err := errors.Join(work(e), e.Close()); err != nil {
 		return err
 	}
 	return check(dir)
