@@ -13,6 +13,8 @@ const keptEvents = 400
 // eventLog is what happened in a trial, in order, with virtual times. It is an io.Writer for the agents' own logs.
 type eventLog struct {
 	began time.Time
+	// dir is left out: its name is another each time.
+	dir string
 
 	mu     sync.Mutex
 	count  int
@@ -20,10 +22,11 @@ type eventLog struct {
 	last   [keptEvents]string
 }
 
-func newEventLog() *eventLog { return &eventLog{began: time.Now()} }
+func newEventLog(dir string) *eventLog { return &eventLog{began: time.Now(), dir: dir} }
 
 func (l *eventLog) add(actor, format string, args ...any) {
 	line := fmt.Sprintf("%14s  %-12s %s", time.Since(l.began).Round(time.Millisecond), actor, fmt.Sprintf(format, args...))
+	line = strings.ReplaceAll(line, l.dir, "")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range len(line) {

@@ -7,7 +7,7 @@ type span struct{ from, to time.Duration }
 
 // drawNights draws when no agent runs, in a trial of the given length.
 func drawNights(d dice, draws *draws, length time.Duration) (nights []span) {
-	for at := d.between(time.Hour, 2*draws.bright); at < length; {
+	for at := d.between(draws.bright/4, 2*draws.bright); at < length; {
 		night := span{at, min(length, at+d.between(draws.night/4, 2*draws.night))}
 		nights = append(nights, night)
 		at = night.to + d.between(draws.bright/4, 2*draws.bright)

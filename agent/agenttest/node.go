@@ -16,6 +16,8 @@ type node struct {
 	trial *trial
 	disk  *disk
 	dice  dice
+	// drift keeps what all hosts do at one time apart, so that a replay does it in the same order.
+	drift time.Duration
 
 	mu    sync.Mutex // guards what follows
 	store spool.Store
@@ -25,7 +27,7 @@ type node struct {
 
 func newNode(t *trial, name, addr string) *node {
 	d := newDice(t.seed, "host "+name)
-	n := &node{trial: t, dice: d, disk: newDisk(newDice(t.seed, "disk "+name))}
+	n := &node{trial: t, dice: d, drift: time.Duration(1+len(t.nodes)) * time.Millisecond, disk: newDisk(newDice(t.seed, "disk "+name))}
 	n.Host = newHostIn(t.t, t.net, name, addr, t.directory(name))
 	n.hook, n.now, n.dataConns = n.disk.pass, n.wallClock, t.draws.dataConns
 	n.log = hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: t.log.of(name), DisableTime: true})
@@ -81,6 +83,7 @@ func (n *node) live(over <-chan struct{}) {
 	for {
 		trouble := n.dice.after(n.trial.draws.troubleEvery)
 		night, morning := n.trial.tonight()
+		night += n.drift
 		if !waitFor(over, min(trouble, night)) {
 			return
 		}
@@ -91,7 +94,7 @@ func (n *node) live(over <-chan struct{}) {
 		}
 		n.trial.log.add(n.name(), "down for the night")
 		n.die()
-		waitFor(over, morning-night)
+		waitFor(over, morning-night+2*n.drift)
 		n.restart(over)
 	}
 }
@@ -118,7 +121,7 @@ func (n *node) suffer(over <-chan struct{}, what trouble) {
 			n.restart(over)
 		case <-n.Spool().Failed():
 			n.giveUp(over)
-		case <-time.After(n.dice.after(time.Hour)):
+		case <-n.later(n.dice.after(time.Hour)):
 		case <-over:
 		}
 	case orderlyRestart:
@@ -136,7 +139,7 @@ func (n *node) suffer(over <-chan struct{}, what trouble) {
 		select {
 		case <-n.Spool().Failed():
 			n.giveUp(over)
-		case <-time.After(n.dice.between(time.Second, n.trial.draws.longestDisease)):
+		case <-n.later(n.dice.between(time.Second, n.trial.draws.longestDisease)):
 		case <-over:
 		}
 		log("the disk is sound")
@@ -150,8 +153,7 @@ func (n *node) giveUp(over <-chan struct{}) {
 	n.restart(over)
 }
 
-// restart starts the agent again, after a while and perhaps with another clock. If time has jumped, an operator accepts it
-// when all tries of producers from before have ended.
+// restart starts the agent again, after a while and perhaps with another clock, which an operator then accepts or not.
 func (n *node) restart(over <-chan struct{}) {
 	waitFor(over, n.dice.between(10*time.Millisecond, n.trial.draws.longestDown))
 	if step := drawClockStep(n.dice); step != 0 {
@@ -166,9 +168,23 @@ func (n *node) restart(over <-chan struct{}) {
 	}
 	n.start()
 	n.trial.log.add(n.name(), "started")
-	if n.dice.chance(0.5) && waitFor(over, 2*patience) && n.Running() {
+	if n.dice.chance(0.5) {
+		n.acceptClock(over)
+	}
+}
+
+// acceptClock accepts a jump of time when all tries of producers from before it have ended, if that is before the night.
+func (n *node) acceptClock(over <-chan struct{}) {
+	night, _ := n.trial.tonight()
+	if night > 2*patience && waitFor(over, 2*patience) {
 		n.AcceptClock()
 	}
+}
+
+// later tells when d has passed, or when the night begins.
+func (n *node) later(d time.Duration) <-chan time.Time {
+	night, _ := n.trial.tonight()
+	return time.After(min(d, night))
 }
 
 // waitFor returns false if over is closed before d has passed.

@@ -47,7 +47,7 @@ type Outcome struct {
 	Stuck string
 	// Bright is for how long of the trial the agents were meant to run.
 	Bright time.Duration
-	// Fingerprint names all events: it is the same when a seed is replayed.
+	// Fingerprint names all events: two runs of a seed in which the same happened have the same one.
 	Fingerprint string
 	// Events are the last ones.
 	Events string
@@ -61,7 +61,8 @@ func (o *Outcome) OK() bool { return o.Clean() && o.Stuck == "" }
 func Try(t *testing.T, seed uint64, length time.Duration) Outcome {
 	t.Helper()
 	d := newDice(seed, "draws")
-	tr := &trial{t: t, seed: seed, draws: drawDraws(d), log: newEventLog(), dir: trialDir(t)}
+	dir := trialDir(t)
+	tr := &trial{t: t, seed: seed, draws: drawDraws(d), log: newEventLog(dir), dir: dir}
 	defer os.RemoveAll(tr.dir)
 	tr.nights = drawNights(newDice(seed, "nights"), &tr.draws, length)
 	tr.net = NewNetwork(seed, tr.draws.faults)
