@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"drawbridge/link/flow"
 	"drawbridge/message"
@@ -39,6 +40,7 @@ type session struct {
 	senders   []*sender            // fixed after newSession
 	receivers map[string]*receiver // by our queue; fixed after newSession
 	shippers  *shippers
+	unread    *semaphore.Weighted // bytes of memory for batches that have not come whole
 
 	mu       sync.Mutex // guards what follows; never held over I/O
 	live     *flow.Liveness
@@ -71,6 +73,7 @@ func newSession(ctx context.Context, l *Link, setup sessionSetup) *session {
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.shippers = newShippers(s)
+	s.unread = semaphore.NewWeighted(unreadBytes(l.o.MaxMessageBytes))
 	for _, send := range l.o.Sends {
 		s.senders = append(s.senders, newSender(s, send))
 	}

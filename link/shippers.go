@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -14,6 +15,16 @@ import (
 // readersPerConn bounds how many batches of one connection are read at the same moment, and with it the memory a peer can
 // fill with halves of batches. Streams beyond it wait inside the connection's flow control.
 const readersPerConn = 32
+
+// leastUnreadBytes bounds the memory of all batches of a session that have begun to come: a peer that sends each but for its
+// last byte would else fill as much as all readers may read. Who waits for room leaves its bytes to the flow control of its
+// connection.
+const leastUnreadBytes = 32 << 20
+
+// unreadBytes is that bound where messages may be large: it leaves room for some of them at once.
+func unreadBytes(maxMessageBytes uint64) int64 {
+	return max(leastUnreadBytes, 4*int64(min(maxMessageBytes, math.MaxInt32)))
+}
 
 // maxConns bounds the connections of a session, and with readersPerConn what a peer can make this side hold of batches.
 const maxConns = 16
@@ -232,7 +243,18 @@ func (s *session) receive(ctx context.Context, conn Conn) error {
 // readBatch reads the one Ship or Close of a stream. A stream that breaks off is nothing: its batch comes again. One that holds
 // another frame is a peer that speaks another language, and ends the session.
 func (s *session) readBatch(stream ReceiveStream, conn Conn) error {
-	f, err := protocol.NewReader(stream, s.link.o.MaxMessageBytes).Next()
+	frames := protocol.NewReader(stream, s.link.o.MaxMessageBytes)
+	var room int64
+	frames.Ask(func(bytes int) error {
+		wanted := min(int64(bytes), unreadBytes(s.link.o.MaxMessageBytes))
+		if err := s.unread.Acquire(s.ctx, wanted); err != nil {
+			return err
+		}
+		room = wanted
+		return nil
+	})
+	defer func() { s.unread.Release(room) }()
+	f, err := frames.Next()
 	stream.Stop()
 	if err != nil {
 		if isMalformed(err) {

@@ -31,6 +31,7 @@ const firstReadBytes = 160 << 10
 type Reader struct {
 	in           *bufio.Reader
 	maxShipBytes uint64
+	ask          func(bytes int) error
 	err          error
 }
 
@@ -42,6 +43,10 @@ func NewReader(r io.Reader, maxBodyBytes uint64) *Reader {
 	return &Reader{in: bufio.NewReader(r), maxShipBytes: shipHeadBytes + MaxShipItems*itemHeadBytes +
 		max(BatchBytes, message.MaxRecordBytes(maxBodyBytes))}
 }
+
+// Ask has the reader call ask with the length of each payload before it takes memory for it. ask may block; its error is that of
+// Next.
+func (r *Reader) Ask(ask func(bytes int) error) { r.ask = ask }
 
 // Next blocks until a whole frame was read. Optional frames of unknown type are skipped. It returns io.EOF at the end of the
 // stream between two frames, an error that wraps io.ErrUnexpectedEOF inside a frame, pack.ErrMalformed or pack.ErrTruncated
@@ -125,6 +130,11 @@ func (r *Reader) limit(t Type) (uint64, error) {
 
 // payload reads n bytes into memory of their own, which a Ship keeps.
 func (r *Reader) payload(n int) ([]byte, error) {
+	if r.ask != nil {
+		if err := r.ask(n); err != nil {
+			return nil, err
+		}
+	}
 	b := make([]byte, 0, min(n, firstReadBytes))
 	for len(b) < n {
 		if len(b) == cap(b) {
