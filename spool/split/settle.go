@@ -1,0 +1,52 @@
+package split
+
+import (
+	"context"
+	"errors"
+
+	"drawbridge/spool"
+)
+
+// Settle implements spool.Local. A receipt does not say where its queue lies, but each engine knows its own: what the durable
+// one never handed out is shown to the other.
+func (s *Store) Settle(ctx context.Context, settlements []spool.Settlement) ([]spool.Settled, error) {
+	results, err := s.Store.Settle(ctx, settlements)
+	if err != nil {
+		return nil, err
+	}
+	var others []spool.Settlement
+	var places []int
+	for i := range results {
+		if errors.Is(results[i].Err, spool.ErrBadReceipt) {
+			others, places = append(others, settlements[i]), append(places, i)
+		}
+	}
+	if len(others) == 0 {
+		return results, nil
+	}
+	settled, err := s.volatile.Settle(ctx, others)
+	if err != nil {
+		return nil, afterCommit(err, len(others) < len(settlements))
+	}
+	for i, place := range places {
+		results[place] = settled[i]
+	}
+	return results, nil
+}
+
+// Ack implements spool.Local.
+func (s *Store) Ack(ctx context.Context, receipts []spool.Receipt) ([]error, error) {
+	acks := make([]spool.Settlement, len(receipts))
+	for i, r := range receipts {
+		acks[i] = spool.Settlement{Receipt: r, Act: spool.Ack}
+	}
+	settled, err := s.Settle(ctx, acks)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]error, len(settled))
+	for i := range settled {
+		answers[i] = settled[i].Err
+	}
+	return answers, nil
+}
