@@ -22,7 +22,7 @@ type draws struct {
 	oneWay                     float64
 	// Troubles of each host: how long it is down, and how long its disk is ill.
 	troubleEvery, longestDown, longestDisease time.Duration
-	// bright is how long the agents run between two nights in which none does, mostly much longer: a night costs no real time.
+	// bright is how long the agents run between two nights. A night is when none runs; it is longer, as it costs no real time.
 	bright, night time.Duration
 }
 
