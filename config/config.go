@@ -22,6 +22,8 @@ type Config struct {
 	// Queues holds each queue's options by its name. Route and Remember are left empty: they follow from the links, and the
 	// agent computes them.
 	Queues map[string]spool.QueueOptions
+	// Volatile holds the names of the queues that lie in memory only. None of them is named by a link.
+	Volatile []string
 	// Links holds each link by its name, which is this side's word for the peer.
 	Links map[string]Link
 	// LedgerMemoryBytes bounds the memory that remembers ids. Default 64 MiB.

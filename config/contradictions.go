@@ -9,11 +9,12 @@ import (
 )
 
 // contradictions reports parts of the file that are right alone and wrong together.
-func (r *reader) contradictions(c *Config, links []linkEntry, f map[string]node) {
+func (r *reader) contradictions(c *Config, queues []queueEntry, links []linkEntry, f map[string]node) {
 	// A queues section that is no mapping is reported already: every queue would be missing.
 	if k := f["queues"].kind; k != scalar && k != list {
 		r.missingQueues(c.Queues, links)
 	}
+	r.misplacedQueues(queues, links)
 	r.idleLinks(links)
 	r.unreachableLinks(f["listen"], links)
 	r.sharedPeers(links)

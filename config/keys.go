@@ -28,9 +28,9 @@ var (
 	}
 	queueKeys = keys{
 		under: "queues.NAME or defaults",
-		known: []string{"visibility_timeout", "max_message_bytes", "dedupe"},
+		known: []string{"visibility_timeout", "max_message_bytes", "dedupe", "engine"},
 		later: []string{"max_deliveries", "retry", "ttl", "expire", "durability", "order", "max_bytes", "max_messages", "when_full",
-			"dead_letter", "engine", "id_scope", "enabled"},
+			"dead_letter", "id_scope", "enabled"},
 		example: "visibility_timeout: 30s",
 	}
 	linkKeys = keys{

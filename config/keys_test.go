@@ -37,7 +37,7 @@ queues: {orders: {ttl: 1d, max_bytes: 2GiB, max_deliveries: 5, order: fifo, id_s
 		}},
 		{"key of a later version, mistyped", `agent: a
 queues: {orders: {max_delivery: 5}}`, []string{
-			`2:19 queues.orders.max_delivery: unknown key, allowed here: visibility_timeout, max_message_bytes, dedupe -> max_deliveries`,
+			`2:19 queues.orders.max_delivery: unknown key, allowed here: visibility_timeout, max_message_bytes, dedupe, engine -> max_deliveries`,
 		}},
 		{"no value", `agent:
 data_dir: ~`, []string{

@@ -130,6 +130,10 @@ func (r *reader) peerIDs(f map[string]node, e entry) []placed[link.Pin] {
 	return ids
 }
 
+// leastRetryFor gives a link the time to be dialled anew some times before a message is given up: less would turn the first
+// lost packets into dead letters.
+const leastRetryFor = time.Minute
+
 // maxRouteName is what a frame can carry.
 const maxRouteName = 128
 
@@ -141,7 +145,7 @@ func (r *reader) send(n node, linkName string) sendEntry {
 		r.required(f, "to", n.place, "orders")
 	}
 	s.from, s.to = r.queueName(f["from"]), r.queueName(f["to"])
-	r.duration(f["retry_for"], &s.retryFor, time.Second, noLimit)
+	r.duration(f["retry_for"], &s.retryFor, leastRetryFor, noLimit)
 
 	s.name = placed[string]{n.place, linkName + "/" + s.to.value}
 	if f["name"].kind != absent {

@@ -12,6 +12,7 @@ import (
 
 	"drawbridge/dedupe"
 	"drawbridge/message"
+	"drawbridge/spool"
 )
 
 // Load reads and checks the file at path, with variables from the environment of the process. Its error is Errors: every
@@ -89,7 +90,14 @@ func (r *reader) config() *Config {
 	}
 	r.absolutePath(f["data_dir"], &c.DataDir)
 	r.listen(f["listen"], &c.Listen)
-	c.Queues = r.queues(f["defaults"], f["queues"])
+	queues := r.queues(f["defaults"], f["queues"])
+	c.Queues = make(map[string]spool.QueueOptions, len(queues))
+	for _, q := range queues {
+		c.Queues[q.name] = q.options
+		if q.engine.value == engineMemory {
+			c.Volatile = append(c.Volatile, q.name)
+		}
+	}
 	links := r.links(f["links"])
 	c.Links = make(map[string]Link, len(links))
 	for _, l := range links {
@@ -103,7 +111,7 @@ func (r *reader) config() *Config {
 	r.duration(f["shutdown_grace"], &c.ShutdownGrace, 0, time.Hour)
 
 	if whole {
-		r.contradictions(c, links, f)
+		r.contradictions(c, queues, links, f)
 	}
 	return c
 }

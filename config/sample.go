@@ -46,6 +46,10 @@ defaults:
   # How long a consumer may keep a message before it is handed out again.
   visibility_timeout: 30s
   # max_message_bytes: 1MiB
+  # What keeps a message that arrives twice out: its number, or its id where it may come over two routes.
+  # dedupe: numbers
+  # bolt keeps messages on disk. memory forgets all with a restart, and no link may name such a queue.
+  # engine: bolt
 
 queues:
   # Messages that go to the other host. A queue with a route gives nothing to local consumers.
@@ -68,7 +72,8 @@ queues:
 #       - { to: refunds }
 
 # The memory that holds the ids of what was accepted lately, and what of the spool may remember them. At either bound the
-# oldest ids are forgotten early; "links" shows for how long ids are known.
+# oldest ids are forgotten early; "links" shows for how long ids are known. A peer that may retry for longer than the longest
+# window is refused where a queue goes by ids.
 # ledger_memory: 64MiB
 # ledger_max_bytes: 1GiB
 # ledger_max_window: 30d
