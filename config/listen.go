@@ -96,6 +96,9 @@ func checkPort(address string) (host string, err error) {
 		if ip, err := netip.ParseAddr(address); err == nil {
 			return "", fmt.Errorf("%q has no port, write %s", clip(address), net.JoinHostPort(ip.String(), "4747"))
 		}
+		if bareNumber.MatchString(address) {
+			return "", fmt.Errorf("%q is a port alone, want host:port", clip(address))
+		}
 		if hostName.MatchString(address) {
 			return "", fmt.Errorf("%q has no port, write %s:4747", clip(address), clip(address))
 		}

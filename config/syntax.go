@@ -39,13 +39,34 @@ func (r *reader) document() (root node, whole bool) {
 		r.report(place{}, "the file is empty; `drawbridge init` writes one to begin with")
 		return node{}, false
 	case len(bodies) > 1:
-		r.report(bodies[1].place, "the file holds a second document; write everything in one, without ---")
+		r.report(bodies[1].place, secondDocument)
+		return bodies[0], false
+	case r.source.separated() != nil:
+		r.report(r.source.placeOf(r.source.separated(), ""), secondDocument)
 		return bodies[0], false
 	case bodies[0].kind != mapping:
 		r.report(bodies[0].place, "want lines of the form `key: value`, got %s", bodies[0].kind)
 		return node{}, false
 	}
 	return bodies[0], true
+}
+
+const secondDocument = "the file holds a second document; write everything in one, without ---"
+
+// separated returns the first --- that stands behind something. The parser passes over what follows two of them.
+func (s *source) separated() *token.Token {
+	begun := false
+	for _, t := range lexer.Tokenize(s.text) {
+		switch {
+		case t.Type == token.DirectiveType:
+			return nil // is told by itself
+		case t.Type == token.DocumentHeaderType && begun:
+			return t
+		case t.Type != token.CommentType:
+			begun = true
+		}
+	}
+	return nil
 }
 
 // sections reads a file with a syntax error one top-level key after the other, so that an error in one does not hide those
