@@ -31,8 +31,8 @@ type sample struct {
 type place struct{ row, contender string }
 
 // measure takes the contenders in turn, in another order in each round: what the disk or a neighbour does for a while falls
-// on all of them. What they wrote is removed at the end, because freeing the blocks of a large file slows the syncs of
-// whoever comes next.
+// on all of them. What they wrote is removed at the end, because freeing the blocks of a large file is work of the
+// disk that may fall on whoever comes next.
 func measure(ctx context.Context, contenders []contender, dir string, rounds, messages int) (measured map[place][]sample, err error) {
 	dir, err = os.MkdirTemp(dir, "compare-")
 	if err != nil {
