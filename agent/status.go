@@ -58,6 +58,7 @@ func describeLink(st link.Status, queued map[string]spool.QueueStats, ledger spo
 			Closed:          r.Closed,
 			Refused:         r.Refused,
 			Horizon:         horizon(r.Horizon),
+			HorizonMillis:   r.Horizon.Milliseconds(),
 			Window:          shortDuration(window),
 			EffectiveWindow: shortDuration(min(window, ledger.EffectiveWindow)),
 		})

@@ -64,7 +64,9 @@ type LinkReceive struct {
 	// Horizon is the longest the peer may retry one message, as a duration; "unbounded" if for ever. Window is for how long
 	// an id must therefore be remembered, EffectiveWindow for how much of that every id is known: it is shorter while the
 	// ledger's caps make it forget early, or while the window has grown and ids were forgotten before.
-	Horizon         string `json:"horizon"`
+	Horizon string `json:"horizon"`
+	// HorizonMillis is Horizon as a number; 0 if it is unbounded, or if the peer has not announced one yet.
+	HorizonMillis   int64  `json:"horizon_millis"`
 	Window          string `json:"window"`
 	EffectiveWindow string `json:"effective_window"`
 }

@@ -22,7 +22,10 @@ func configCheckCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Find every mistake of a configuration file in one run",
-		Args:  arguments(cobra.MaximumNArgs(1)),
+		Long: `check tells every mistake of a configuration file. Of an agent that runs it asks for how
+long each peer may retry, and tells which routes the file would refuse it: ids cannot be
+promised for longer than ledger_max_window.`,
+		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, _ := g.configPath()
 			if len(args) == 1 {
@@ -32,6 +35,9 @@ func configCheckCommand(g *globals) *cobra.Command {
 			var problems config.Errors
 			if err != nil && !errors.As(err, &problems) {
 				return err
+			}
+			if err == nil {
+				problems = g.refusals(cmd.Context(), path, cfg)
 			}
 			if err := g.printProblems(path, cfg, problems); err != nil {
 				return err
