@@ -34,7 +34,7 @@ func TestCrashAtEveryPoint(t *testing.T) {
 // TestCrashInEveryCommit does the same around many commits, so that each call is in one of them.
 func TestCrashInEveryCommit(t *testing.T) {
 	for _, point := range commitPoints() {
-		for nth := 4; nth <= 60; nth += 3 {
+		for nth := 4; nth <= 60; nth += 5 {
 			suffer(t, &death{point: point, nth: nth})
 		}
 	}
@@ -53,7 +53,7 @@ func TestClockJumpsAtEveryPoint(t *testing.T) {
 		}
 	}
 	for _, point := range commitPoints() {
-		for nth := 4; nth <= 60; nth += 9 {
+		for nth := 4; nth <= 60; nth += 14 {
 			suffer(t, &death{point: point, nth: nth, jump: -year})
 			suffer(t, &death{point: point, nth: nth, jump: year})
 		}
