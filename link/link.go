@@ -129,6 +129,7 @@ type Link struct {
 	attempt  int         // counts dials since the link was up; the dialler's own
 	// greetings counts the connections whose first words are awaited.
 	greetings atomic.Int64
+	newcomers newcomers
 
 	mu      sync.Mutex // guards what follows; never held over I/O
 	session *session   // in force, possibly stalled; nil if none

@@ -345,7 +345,12 @@ func (r *receiver) shrink(n int) {
 
 // decideRun offers one run to the spool and answers what was decided.
 func (r *receiver) decideRun(ctx context.Context, run []*arrival) error {
-	arrivals := spool.Arrivals{Peer: r.s.link.o.Name, Session: r.s.id, Queue: r.To, Stream: run[0].stream, Messages: make([]spool.Arrival, len(run))}
+	stream := run[0].stream
+	known := r.s.link.store.Frontier(stream, r.To) > 0
+	if !r.admits(stream, known) {
+		return nil
+	}
+	arrivals := spool.Arrivals{Peer: r.s.link.o.Name, Session: r.s.id, Queue: r.To, Stream: stream, Messages: make([]spool.Arrival, len(run))}
 	now := time.Now()
 	for i := range run {
 		arrivals.Messages[i] = run[i].Arrival
@@ -354,6 +359,9 @@ func (r *receiver) decideRun(ctx context.Context, run []*arrival) error {
 	decisions, err := r.s.link.store.Accept(ctx, arrivals)
 	if err != nil {
 		return fmt.Errorf("accept %d messages into queue %q: %w", len(run), r.To, err)
+	}
+	if !known && r.s.link.store.Frontier(stream, r.To) > 0 {
+		r.s.link.newcomers.begun()
 	}
 	if err := r.s.pass(HookDecided); err != nil {
 		return err
