@@ -45,6 +45,18 @@ func (o *options) fail(format string, args ...any) {
 
 func (o *options) text(name string) string { return o.values.Get(name) }
 
+// yes tells whether an option is given as true.
+func (o *options) yes(name string) bool {
+	switch s := o.text(name); s {
+	case "true":
+		return true
+	case "", "false":
+	default:
+		o.fail("%s=%s: use true or false", name, clip(s))
+	}
+	return false
+}
+
 // number returns a whole number between low and high, or byDefault if it is not given.
 func (o *options) number(name string, byDefault, low, high uint64) uint64 {
 	s := o.values.Get(name)
