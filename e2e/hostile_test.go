@@ -414,7 +414,6 @@ func streamsWithoutEnd(t *testing.T, b *besieged) {
 	const n = 1000
 	k := b.in.meet(nil)
 	k.announce("loot")
-	before := b.nyc.anonymousBytes()
 	for i := range n {
 		must(t, k.batch(k.conn, k.ship("loot", message.NewStreamID(), protocol.Shipment{Number: 1, Record: record(fmt.Sprint("s", i))}), true))
 	}
@@ -424,7 +423,6 @@ func streamsWithoutEnd(t *testing.T, b *besieged) {
 		}
 		return ""
 	})
-	t.Logf("%d bytes a stream", (b.nyc.anonymousBytes()-before)/n)
 	k.requireAlive()
 }
 
@@ -442,12 +440,11 @@ func oddPlaces(t *testing.T, b *besieged) {
 	k.requireAlive()
 }
 
-func sessionsWithoutEnd(t *testing.T, b *besieged) {
+func sessionsWithoutEnd(_ *testing.T, b *besieged) {
 	for range 100 {
 		k := b.in.meet(nil)
 		k.announce("loot")
 	}
 	k := b.in.meet(nil)
 	k.requireAlive()
-	_ = t
 }

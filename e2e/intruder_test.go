@@ -69,15 +69,23 @@ func selfSigned(t *testing.T) (link.Pin, *tls.Config) {
 	}
 }
 
-// dial opens a connection; it ends with the test.
+// dial opens a connection; it ends with the test. While the agent has handshakes enough from this address, it tries again.
 func (in *intruder) dial() *quicgo.Conn {
 	in.t.Helper()
-	ctx, end := context.WithTimeout(in.t.Context(), upGrace)
+	ctx, end := context.WithTimeout(in.t.Context(), 2*upGrace)
 	defer end()
-	c, err := in.transport.Dial(ctx, in.addr, in.tls, &quicgo.Config{KeepAlivePeriod: time.Second})
-	must(in.t, err)
-	in.t.Cleanup(func() { _ = c.CloseWithError(0, "") })
-	return c
+	for {
+		c, err := in.transport.Dial(ctx, in.addr, in.tls, &quicgo.Config{KeepAlivePeriod: time.Second})
+		if err == nil {
+			in.t.Cleanup(func() { _ = c.CloseWithError(0, "") })
+			return c
+		}
+		var refused *quicgo.TransportError
+		if !errors.As(err, &refused) || refused.ErrorCode != quicgo.ConnectionRefused {
+			in.t.Fatal(err)
+		}
+		time.Sleep(pollEvery)
+	}
 }
 
 func (in *intruder) hello(joins message.SessionID) *protocol.Hello {
