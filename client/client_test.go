@@ -49,6 +49,13 @@ func (c *counted) Accept() (net.Conn, error) {
 // newAgent serves the real API over a real spool.
 func newAgent(t *testing.T) (*client.Client, *counted) {
 	t.Helper()
+	_, c, counting := newStore(t)
+	return c, counting
+}
+
+// newStore is newAgent for a test that has to do what no call does.
+func newStore(t *testing.T) (*bolt.Store, *client.Client, *counted) {
+	t.Helper()
 	store, err := bolt.Open(filepath.Join(t.TempDir(), "spool"), bolt.Options{Agent: "fra-1", Queues: queues})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +85,7 @@ func newAgent(t *testing.T) (*client.Client, *counted) {
 			t.Error(err)
 		}
 	})
-	return c, counting
+	return store, c, counting
 }
 
 func socketPath(t testing.TB) string {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// tellEvery is how often a client hears how far its call has come.
-	tellEvery = 500 * time.Millisecond
+	// tellEvery is how often a client hears how far its call has come. A line may come one step late, and still within a second.
+	tellEvery = 400 * time.Millisecond
 	// maxDeadRate is more than any disk does.
 	maxDeadRate = 1_000_000
 )
