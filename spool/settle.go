@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"context"
 	"math"
 	"time"
 )
@@ -39,6 +40,23 @@ type Settled struct {
 	Left time.Duration
 	// Died says that the message is a dead letter now.
 	Died bool
+}
+
+// AckWith is the Ack of an engine whose Settle is given.
+func AckWith(ctx context.Context, receipts []Receipt, settle func(context.Context, []Settlement) ([]Settled, error)) ([]error, error) {
+	acks := make([]Settlement, len(receipts))
+	for i, r := range receipts {
+		acks[i] = Settlement{Receipt: r, Act: Ack}
+	}
+	settled, err := settle(ctx, acks)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]error, len(settled))
+	for i := range settled {
+		answers[i] = settled[i].Err
+	}
+	return answers, nil
 }
 
 // For how long, and of how many deliveries of a queue at most, it is remembered that they were settled.

@@ -12,19 +12,7 @@ import (
 
 // Ack implements spool.Local.
 func (s *Store) Ack(ctx context.Context, receipts []spool.Receipt) ([]error, error) {
-	acks := make([]spool.Settlement, len(receipts))
-	for i, r := range receipts {
-		acks[i] = spool.Settlement{Receipt: r, Act: spool.Ack}
-	}
-	settled, err := s.Settle(ctx, acks)
-	if err != nil {
-		return nil, err
-	}
-	answers := make([]error, len(settled))
-	for i := range settled {
-		answers[i] = settled[i].Err
-	}
-	return answers, nil
+	return spool.AckWith(ctx, receipts, s.Settle)
 }
 
 // settlement is a spool.Settlement on its way.
