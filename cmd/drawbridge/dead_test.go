@@ -92,6 +92,20 @@ func TestDeadLettersAtTheShell(t *testing.T) {
 		t.Errorf("requeue -o json: %+v, %v", done, err)
 	}
 	s.run(exitNothing, "dead", "list", "refunds")
+
+	s.wearOut(1)
+	s.run(exitOK, "take", "refunds.dead", "--no-ack")
+	if out := s.run(exitRefused, "dead", "requeue", "refunds", "--all"); out != "none of 1, skipped 1 (1 leased): 1 max-deliveries\n" {
+		t.Errorf("requeue of what a consumer has: %q", out)
+	}
+}
+
+func TestWhatCameFromAnotherHostDoesNotSteerTheTerminal(t *testing.T) {
+	for text, want := range map[string]string{"Paris, Köln": "Paris, Köln", "\x1b[2Ja\n": `"\x1b[2Ja\n"`, "\xff": `"\xff"`} {
+		if got := plain(text); got != want {
+			t.Errorf("plain(%q) is %s, want %s", text, got, want)
+		}
+	}
 }
 
 func TestMistakesAboutDeadLetters(t *testing.T) {

@@ -167,10 +167,10 @@ func (g *globals) printLetter(l *client.DeadLetter) error {
 	t.row("origin", l.Origin)
 	t.row("stored", l.StoredAt.Local().Format(time.DateTime))
 	t.row("priority", l.Priority)
-	t.row("key", dash(l.Key))
+	t.row("key", dash(plain(l.Key)))
 	t.row("qos", l.QoS)
 	for _, name := range slices.Sorted(maps.Keys(l.Headers)) {
-		t.row("header "+name, l.Headers[name])
+		t.row("header "+name, plain(l.Headers[name]))
 	}
 	text, form := bodyText(l.Body)
 	t.row("body", fmt.Sprintf("%d bytes, %s", len(l.Body), form))
@@ -179,6 +179,14 @@ func (g *globals) printLetter(l *client.DeadLetter) error {
 	}
 	_, err := fmt.Fprintf(g.stdout, "\n%s\n", strings.TrimSuffix(text, "\n"))
 	return err
+}
+
+// plain quotes a text that would steer a terminal or break a line: it may come from another host.
+func plain(text string) string {
+	if utf8.ValidString(text) && strings.IndexFunc(text, func(c rune) bool { return !strconv.IsPrint(c) }) < 0 {
+		return text
+	}
+	return strconv.Quote(text)
 }
 
 // bodyText returns a body as a terminal may show it, and in which form that is.

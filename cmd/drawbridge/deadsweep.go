@@ -130,8 +130,11 @@ func (g *globals) sweep(ctx context.Context, queue string, choice client.DeadCho
 	if err := g.printSweep(result); err != nil {
 		return err
 	}
-	if result.Of == 0 || result.Of == result.SkippedFor[api.SkipGone] {
+	switch {
+	case result.Of == result.SkippedFor[api.SkipGone]:
 		return errNothing
+	case result.Of == result.Skipped:
+		return toldError{verdictError{api.VerdictRefused, fmt.Errorf("all %d dead letters were skipped", result.Of)}}
 	}
 	return nil
 }
