@@ -11,18 +11,22 @@ type Findings struct {
 	// Waiting counts stored messages that a queue still holds, Dead those that are dead letters; neither was handed out.
 	Waiting int `json:"waiting,omitempty"`
 	Dead    int `json:"dead,omitempty"`
-	// Lost: stored and nowhere.
+	// Requeued counts the dead letters of which an operator was told that they are requeued.
+	Requeued int `json:"requeued,omitempty"`
+	// Lost: stored and nowhere, in the last generation that it has.
 	Lost int `json:"lost"`
-	// Doubled: stored twice, seen or left under two sequences, handed out again after its ack was answered or left in a queue
-	// after it, or handed out twice as the same delivery.
+	// Doubled: stored twice; or, in one generation, seen or left under two sequences, handed out again after its ack was answered
+	// or left in a queue after it, handed out twice as the same delivery, requeued twice, or left dead after it was requeued.
 	Doubled int `json:"doubled"`
-	// OutOfOrder: has a lower sequence than a message that its producer stored earlier in the same queue and priority.
+	// OutOfOrder: has a lower sequence than a message that its producer stored earlier in the same queue and priority. A message
+	// that was requeued has lost its place, and is out of the order.
 	OutOfOrder int `json:"out_of_order"`
 	// Corrupt: handed out or left with other bytes than were put.
 	Corrupt int `json:"corrupt"`
-	// Invented: handed out or left, but put by nobody, or only by producers who heard that it was not stored.
+	// Invented: handed out or left, but put by nobody, or only by producers who heard that it was not stored; or in a generation
+	// into which nobody requeued it.
 	Invented int `json:"invented,omitempty"`
-	// Both: a dead letter, for any reason but in-doubt, and delivered too.
+	// Both: in one generation a dead letter, for any reason but in-doubt, and delivered too.
 	Both int `json:"both,omitempty"`
 	// Lying counts figures that are not what was seen.
 	Lying int `json:"lying,omitempty"`

@@ -48,7 +48,7 @@ func (w *world) put(producer, turn int) {
 	far := "far/" + queue
 	w.next[far]++
 	sequence := w.next[far]
-	switch rapid.SampledFrom([]string{"acked", "acked", "leased", "waiting", "dead", "died here"}).Draw(w.t, "end") {
+	switch rapid.SampledFrom([]string{"acked", "acked", "leased", "waiting", "dead", "died here", "requeued"}).Draw(w.t, "end") {
 	case "acked":
 		w.see(p, far, sequence)
 		w.h.Seen = append(w.h.Seen, history.Sight{ID: id, Queue: far, Sequence: sequence, Acked: true})
@@ -62,6 +62,11 @@ func (w *world) put(producer, turn int) {
 	case "died here":
 		w.see(p, far, sequence)
 		w.leave(p, far, sequence, message.ReasonMaxDeliveries)
+	case "requeued":
+		w.h.Requeued = append(w.h.Requeued, history.Requeue{ID: id, Queue: p.Queue, Reason: message.ReasonHorizonPassed, Done: true})
+		w.h.Seen = append(w.h.Seen,
+			history.Sight{ID: id, Generation: 1, Queue: far, Sequence: sequence, Attempt: 1, Sum: p.Sum},
+			history.Sight{ID: id, Generation: 1, Queue: far, Sequence: sequence, Acked: true})
 	}
 }
 
@@ -151,9 +156,29 @@ var forgeries = []forgery{
 			return false
 		}
 		put := pick(t, h.Puts, func(p *history.Put) bool { return p.ID == s.ID })
-		h.Left = append(h.Left, history.Copy{ID: s.ID, Queue: put.Queue, Sum: put.Sum, Reason: message.ReasonHorizonPassed})
+		h.Left = append(h.Left, history.Copy{ID: s.ID, Generation: s.Generation, Queue: put.Queue, Sum: put.Sum, Reason: message.ReasonHorizonPassed})
 		return true
 	}, func(f *history.Findings) int { return f.Both }},
+	{"requeued by nobody", func(t *rapid.T, h *history.History) bool {
+		s := pick(t, h.Seen, func(s *history.Sight) bool { return handed(s) && slices.ContainsFunc(h.Puts, func(p history.Put) bool { return p.ID == s.ID && stored(&p) }) })
+		if s == nil {
+			return false
+		}
+		second := *s
+		second.Generation += 2
+		h.Seen = append(h.Seen, second)
+		return true
+	}, func(f *history.Findings) int { return f.Invented }},
+	{"requeued and gone", func(t *rapid.T, h *history.History) bool {
+		r := pick(t, h.Requeued, func(r *history.Requeue) bool {
+			return slices.ContainsFunc(h.Puts, func(p history.Put) bool { return p.ID == r.ID && stored(&p) })
+		})
+		if r == nil {
+			return false
+		}
+		h.Seen = slices.DeleteFunc(h.Seen, func(s history.Sight) bool { return s.ID == r.ID })
+		return true
+	}, func(f *history.Findings) int { return f.Lost }},
 	{"lying", func(t *rapid.T, h *history.History) bool {
 		h.Figures[0].Says++
 		return true
@@ -164,7 +189,9 @@ var forgeries = []forgery{
 		}
 		at := make(map[string]uint64)
 		for _, s := range h.Seen {
-			at[s.ID] = s.Sequence
+			if s.Generation == 0 {
+				at[s.ID] = s.Sequence
+			}
 		}
 		first := pick(t, h.Puts, func(p *history.Put) bool { return stored(p) && at[p.ID] != 0 })
 		if first == nil {

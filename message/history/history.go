@@ -53,25 +53,41 @@ func (p *Put) promised() bool { return p.Heard == Stored || p.Heard == Duplicate
 
 // Sight is one thing a consumer saw: a message handed out, or the answer to its ack.
 type Sight struct {
-	ID       string
-	Queue    string
-	Sequence uint64
+	ID string
+	// Generation is how often the message had been requeued.
+	Generation uint32
+	Queue      string
+	Sequence   uint64
 	// Acked says that this is the answer to an ack, and no handing out; Attempt, Sum and At are zero then.
 	Acked bool
 	// Attempt is which delivery of the message this is, as the agent counted: the first is 1.
 	Attempt uint32
-	Sum     Sum
-	At      time.Time
+	// Kept says that its consumer did not try to ack it. A message of which all sights are so is still owed.
+	Kept bool
+	Sum  Sum
+	At   time.Time
 }
 
 // Copy is a message that lies somewhere when all is over.
 type Copy struct {
-	ID       string
-	Queue    string
-	Sequence uint64
-	Sum      Sum
+	ID         string
+	Generation uint32
+	Queue      string
+	Sequence   uint64
+	Sum        Sum
 	// Reason is set for a dead letter; Queue is the queue it died in then.
 	Reason message.Reason
+}
+
+// Requeue is a dead letter that an operator found, and tried to give another life under the next generation.
+type Requeue struct {
+	ID string
+	// Generation is that of the dead letter, Queue the queue it died in.
+	Generation uint32
+	Queue      string
+	Reason     message.Reason
+	// Done says that the agent answered that it is requeued. Without it the dead letter may be requeued or not.
+	Done bool
 }
 
 // Figure is a number that an agent tells of itself, with the least and the most that it may be by what was seen.
@@ -88,6 +104,8 @@ type History struct {
 	Puts []Put
 	// Seen is what the consumers saw, in the order in which they saw it.
 	Seen []Sight
+	// Requeued is what the operators did, in any order.
+	Requeued []Requeue
 	// Left are the copies that the queues hold at the end, dead letters included.
 	Left []Copy
 	// Figures are what the agents told of themselves at the end.

@@ -1,44 +1,10 @@
 package history
 
 import (
-	"fmt"
 	"slices"
 
 	"drawbridge/message"
 )
-
-// place is where in which queue a message is.
-type place struct {
-	queue    string
-	sequence uint64
-}
-
-func (p place) String() string {
-	if p.queue == "" {
-		return fmt.Sprintf("sequence %d", p.sequence)
-	}
-	return fmt.Sprintf("sequence %d of %s", p.sequence, p.queue)
-}
-
-// story is what a judge knows about one id.
-type story struct {
-	// put is the one whose content counts: one that was promised if there is any, else one that may be stored.
-	put  *Put
-	seen bool
-	// at is the place in which it was seen, else that in which it was left alive.
-	at      place
-	attempt uint32
-	acked   bool
-	// waiting and dead are set for copies that are left.
-	waiting bool
-	dead    message.Reason
-	deadIn  string
-
-	// unplaced says that a try that ended without an answer may be the one that gave the message its place.
-	unplaced bool
-
-	doubled, corrupt, invented, both bool
-}
 
 // Judge finds the faults of a history. It is a pure function and takes linear time; only puts that are not in the order of
 // their turns are sorted.
@@ -56,8 +22,14 @@ func Judge(h History) Findings {
 	for i := range h.Seen {
 		f.judgeSight(of(h.Seen[i].ID), &h.Seen[i])
 	}
+	for i := range h.Requeued {
+		f.judgeRequeue(of(h.Requeued[i].ID), &h.Requeued[i])
+	}
 	for i := range h.Left {
 		f.judgeCopy(of(h.Left[i].ID), &h.Left[i])
+	}
+	for i := range h.Puts {
+		f.judgeLives(stories[h.Puts[i].ID], h.Puts[i].ID)
 	}
 	f.judgeProducers(h.Puts, stories)
 	for _, fig := range h.Figures {
@@ -104,66 +76,96 @@ func (f *Findings) judgeContent(s *story, id string, sum Sum, where string) {
 	}
 }
 
-// judgeSight weighs one sight against what was known of its id before.
+// judgeSight weighs one sight against what was known of its generation before.
 func (f *Findings) judgeSight(s *story, now *Sight) {
-	at := place{now.Queue, now.Sequence}
+	at, l := place{now.Queue, now.Sequence}, s.in(now.Generation)
 	if now.Acked {
-		s.acked = s.acked || at == s.at
+		l.acked = l.acked || at == l.at
 		return
 	}
 	f.judgeContent(s, now.ID, now.Sum, "was handed out")
-	if !s.seen {
-		s.seen, s.at, s.attempt = true, at, now.Attempt
+	l.released = l.released || !now.Kept
+	if !l.seen {
+		l.seen, l.at, l.attempt = true, at, now.Attempt
 		return
 	}
 	switch {
-	case at != s.at:
-		f.once(&s.doubled, &f.Doubled, "doubled: %s was handed out with %s, and with %s", now.ID, s.at, at)
-	case s.acked:
+	case at != l.at:
+		f.once(&s.doubled, &f.Doubled, "doubled: %s was handed out with %s, and with %s", now.ID, l.at, at)
+	case l.acked:
 		f.once(&s.doubled, &f.Doubled, "doubled: %s (%s) was handed out again after its ack was answered", now.ID, at)
-	case now.Attempt <= s.attempt:
-		f.once(&s.doubled, &f.Doubled, "doubled: %s (%s) was handed out as delivery %d after delivery %d", now.ID, at, now.Attempt, s.attempt)
+	case now.Attempt <= l.attempt:
+		f.once(&s.doubled, &f.Doubled, "doubled: %s (%s) was handed out as delivery %d after delivery %d", now.ID, at, now.Attempt, l.attempt)
 	default:
 		f.Redelivered++
-		s.attempt = now.Attempt
+		l.attempt = now.Attempt
 	}
+}
+
+// judgeRequeue weighs a dead letter that an operator found against what was seen, and begins the life that it was given.
+func (f *Findings) judgeRequeue(s *story, r *Requeue) {
+	l := s.in(r.Generation)
+	f.judgeDeath(s, l, r.ID, r.Queue, r.Reason)
+	if !r.Done {
+		return
+	}
+	f.Requeued++
+	if l.requeued {
+		f.once(&s.doubled, &f.Doubled, "doubled: generation %d of %s was requeued twice", r.Generation, r.ID)
+	}
+	l.requeued = true
+	s.in(r.Generation + 1)
 }
 
 // judgeCopy weighs one copy that is left against what was seen and what was found before.
 func (f *Findings) judgeCopy(s *story, c *Copy) {
 	f.judgeContent(s, c.ID, c.Sum, "is left in "+c.Queue)
+	l := s.in(c.Generation)
 	if c.Reason != "" {
-		f.judgeDead(s, c)
+		if l.buried && c.Queue == l.deadIn || l.requeued {
+			f.once(&s.doubled, &f.Doubled, "doubled: %s is left as a dead letter of %s, and was so before", c.ID, c.Queue)
+		}
+		l.buried = true
+		f.judgeDeath(s, l, c.ID, c.Queue, c.Reason)
 		return
 	}
 	at := place{c.Queue, c.Sequence}
 	switch {
-	case s.waiting:
-		f.once(&s.doubled, &f.Doubled, "doubled: %s is left with %s, and with %s", c.ID, s.at, at)
-	case s.acked:
+	case l.waiting:
+		f.once(&s.doubled, &f.Doubled, "doubled: %s is left with %s, and with %s", c.ID, l.at, at)
+	case l.acked:
 		f.once(&s.doubled, &f.Doubled, "doubled: %s is left with %s after its ack was answered", c.ID, at)
-	case s.seen && at != s.at:
-		f.once(&s.doubled, &f.Doubled, "doubled: %s was handed out with %s and is left with %s", c.ID, s.at, at)
+	case l.seen && at != l.at:
+		f.once(&s.doubled, &f.Doubled, "doubled: %s was handed out with %s and is left with %s", c.ID, l.at, at)
 	}
-	if s.dead != "" && s.dead != message.ReasonInDoubt {
-		f.once(&s.both, &f.Both, "both: %s is a dead letter of %s (%s) and is left with %s", c.ID, s.deadIn, s.dead, at)
+	if l.dead != "" && l.dead != message.ReasonInDoubt {
+		f.once(&s.both, &f.Both, "both: %s is a dead letter of %s (%s) and is left with %s", c.ID, l.deadIn, l.dead, at)
 	}
-	if !s.seen {
-		s.at = at
+	if !l.seen {
+		l.at = at
 	}
-	s.waiting = true
+	l.waiting = true
 }
 
-// judgeDead: a message may die in the queue that handed it out, until its ack is answered. Dead in one queue and handed out
+// judgeDeath: a message may die in the queue that handed it out, until its ack is answered. Dead in one queue and handed out
 // by another it is delivered and dead; only the reason in-doubt says that this may be.
-func (f *Findings) judgeDead(s *story, c *Copy) {
-	if s.dead != "" {
-		f.once(&s.doubled, &f.Doubled, "doubled: %s is a dead letter of %s, and of %s", c.ID, s.deadIn, c.Queue)
+func (f *Findings) judgeDeath(s *story, l *life, id, queue string, reason message.Reason) {
+	if l.dead != "" && l.deadIn != queue {
+		f.once(&s.doubled, &f.Doubled, "doubled: %s is a dead letter of %s, and of %s", id, l.deadIn, queue)
 	}
-	if c.Reason != message.ReasonInDoubt && (s.acked || s.waiting || s.seen && s.at.queue != c.Queue) {
-		f.once(&s.both, &f.Both, "both: %s is a dead letter of %s (%s) and has %s", c.ID, c.Queue, c.Reason, s.at)
+	if reason != message.ReasonInDoubt && (l.acked || l.waiting || l.seen && l.at.queue != queue) {
+		f.once(&s.both, &f.Both, "both: %s is a dead letter of %s (%s) and has %s", id, queue, reason, l.at)
 	}
-	s.dead, s.deadIn = c.Reason, c.Queue
+	l.dead, l.deadIn = reason, queue
+}
+
+// judgeLives looks for generations that nobody began: each but the first is given to a dead letter of the one before.
+func (f *Findings) judgeLives(s *story, id string) {
+	for i, l := range s.lives {
+		if l.generation > 0 && (i == 0 || s.lives[i-1].generation != l.generation-1 || s.lives[i-1].dead == "") {
+			f.once(&s.invented, &f.Invented, "invented: generation %d of %s, of which nobody requeued the one before", l.generation, id)
+		}
+	}
 }
 
 // lane is what keeps the order of one producer: a queue it puts into, a priority, and the queue in which they arrive.
@@ -190,25 +192,27 @@ func (f *Findings) judgeProducers(puts []Put, stories map[string]*story) {
 	highest := make(map[lane]*Put)
 	for _, p := range order {
 		s := stories[p.ID]
+		last := s.last()
 		switch {
-		case s.seen:
-			f.Delivered++
-		case s.waiting:
-			f.Waiting++
-		case s.dead != "":
-			f.Dead++
-			continue
-		default:
+		case last.lost() && s.seen():
+			f.fault(&f.Lost, "lost: %s (producer %d, turn %d) was handed out and ended by nobody, in generation %d", p.ID, p.Producer, p.Turn, last.generation)
+		case last.lost():
 			f.fault(&f.Lost, "lost: %s (producer %d, turn %d) was stored and never handed out", p.ID, p.Producer, p.Turn)
+		case s.seen():
+			f.Delivered++
+		case last.waiting:
+			f.Waiting++
+		default:
+			f.Dead++
+		}
+		first := s.in(0)
+		if !first.seen && !first.waiting || p.Heard == Duplicate && s.unplaced {
 			continue
 		}
-		if p.Heard == Duplicate && s.unplaced {
-			continue
-		}
-		l := lane{p.Producer, p.Queue, s.at.queue, p.Priority}
-		if by := highest[l]; by != nil && s.at.sequence <= stories[by.ID].at.sequence {
+		l := lane{p.Producer, p.Queue, first.at.queue, p.Priority}
+		if by := highest[l]; by != nil && first.at.sequence <= stories[by.ID].in(0).at.sequence {
 			f.fault(&f.OutOfOrder, "out of order: %s (producer %d, turn %d) has sequence %d, turn %d has %d",
-				p.ID, p.Producer, p.Turn, s.at.sequence, by.Turn, stories[by.ID].at.sequence)
+				p.ID, p.Producer, p.Turn, first.at.sequence, by.Turn, stories[by.ID].in(0).at.sequence)
 			continue
 		}
 		highest[l] = p

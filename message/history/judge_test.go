@@ -51,6 +51,11 @@ func left(queue string, sequence uint64, reason message.Reason) history.Copy {
 
 func (c *spoiled) leave(copies ...history.Copy) { c.h.Left = append(c.h.Left, copies...) }
 
+// requeue notes that an operator found the first message dead, and requeued it.
+func (c *spoiled) requeue(queue string, reason message.Reason, done bool) {
+	c.h.Requeued = append(c.h.Requeued, history.Requeue{ID: "p0t0", Queue: queue, Reason: reason, Done: done})
+}
+
 // spoiled is a history in the hands of a forger, and what the judge should say of it.
 type spoiled struct {
 	h    history.History
@@ -236,6 +241,82 @@ func TestJudgeFindsEachFault(t *testing.T) {
 			c.leave(left("far", 3, message.ReasonMaxDeliveries))
 			c.want.Both = 1
 		}, "both: p0t0"},
+		{"dead, requeued, and acked in the next generation", func(c *spoiled) {
+			c.requeue("near", message.ReasonHorizonPassed, true)
+			c.h.Seen[0].Generation, c.h.Seen[1].Generation = 1, 1
+			c.want.Requeued = 1
+		}, ""},
+		{"requeued at the far side after it was handed out there", func(c *spoiled) {
+			unacked(&c.h)
+			second := again(&c.h, 99, 1)
+			second.Generation, second.Kept = 1, true
+			c.h.Seen[0].Kept = true
+			c.h.Seen = append(c.h.Seen, second)
+			c.requeue("far", message.ReasonMaxDeliveries, true)
+			c.leave(history.Copy{ID: "p0t0", Generation: 1, Queue: "far", Sequence: 99, Sum: second.Sum, Reason: message.ReasonRejected})
+			c.want.Requeued = 1
+		}, ""},
+		{"requeued without an answer, and still dead", func(c *spoiled) {
+			unseen(&c.h)
+			c.requeue("near", message.ReasonHorizonPassed, false)
+			c.leave(left("near", 3, message.ReasonHorizonPassed))
+			c.want.Delivered, c.want.Dead = 5, 1
+		}, ""},
+		{"requeued without an answer, and nowhere", func(c *spoiled) {
+			unseen(&c.h)
+			c.requeue("near", message.ReasonHorizonPassed, false)
+			c.want.Delivered, c.want.Lost = 5, 1
+		}, "lost: p0t0"},
+		{"requeued, and nowhere since", func(c *spoiled) {
+			unacked(&c.h)
+			c.requeue("far", message.ReasonMaxDeliveries, true)
+			c.want.Delivered, c.want.Lost, c.want.Requeued = 5, 1, 1
+		}, "ended by nobody, in generation 1"},
+		{"requeued, and still dead", func(c *spoiled) {
+			c.requeue("near", message.ReasonHorizonPassed, true)
+			c.h.Seen[0].Generation, c.h.Seen[1].Generation = 1, 1
+			c.leave(left("near", 3, message.ReasonHorizonPassed))
+			c.want.Requeued, c.want.Doubled = 1, 1
+		}, "doubled: p0t0 is left as a dead letter"},
+		{"requeued twice in one generation", func(c *spoiled) {
+			c.requeue("near", message.ReasonHorizonPassed, true)
+			c.requeue("near", message.ReasonHorizonPassed, true)
+			c.h.Seen[0].Generation, c.h.Seen[1].Generation = 1, 1
+			c.want.Requeued, c.want.Doubled = 2, 1
+		}, "requeued twice"},
+		{"delivered in the generation that died, and requeued", func(c *spoiled) {
+			c.requeue("near", message.ReasonHorizonPassed, false)
+			c.want.Both = 1
+		}, "both: p0t0 is a dead letter of near (horizon-passed)"},
+		{"twice in the generation after the requeue", func(c *spoiled) {
+			c.requeue("near", message.ReasonHorizonPassed, true)
+			c.h.Seen[0].Generation, c.h.Seen[1].Generation = 1, 1
+			second := again(&c.h, 99, 2)
+			c.h.Seen = append(c.h.Seen, second)
+			c.want.Requeued, c.want.Doubled = 1, 1
+		}, "and with sequence 99 of far"},
+		{"in a generation that nobody began", func(c *spoiled) {
+			c.h.Seen[0].Generation, c.h.Seen[1].Generation = 1, 1
+			c.want.Invented = 1
+		}, "invented: generation 1 of p0t0"},
+		{"requeued to a place below its successors", func(c *spoiled) {
+			c.requeue("near", message.ReasonHorizonPassed, true)
+			c.h.Seen[0].Generation, c.h.Seen[1].Generation = 1, 1
+			c.h.Seen[0].Sequence, c.h.Seen[1].Sequence = 99, 99
+			c.want.Requeued = 1
+		}, ""},
+		{"kept by its consumer, and nowhere", func(c *spoiled) {
+			unacked(&c.h)
+			c.h.Seen[0].Kept = true
+			c.want.Delivered, c.want.Lost = 5, 1
+		}, "lost: p0t0 (producer 0, turn 0) was handed out and ended by nobody"},
+		{"kept by one consumer, and acked by another without an answer", func(c *spoiled) {
+			unacked(&c.h)
+			c.h.Seen[0].Kept = true
+			c.h.Seen = append(c.h.Seen, again(&c.h, 10, 2))
+			c.h.Seen[len(c.h.Seen)-1].Kept = false
+			c.want.Redelivered = 1
+		}, ""},
 		{"figure as seen", func(c *spoiled) {
 			c.h.Figures = append(c.h.Figures, history.Figure{Of: "messages of far", Says: 2, Least: 2, Most: 4})
 		}, ""},
