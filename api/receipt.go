@@ -7,7 +7,10 @@ type AckVerdict string
 const (
 	// Acked: the delivery is settled for good.
 	Acked AckVerdict = "acked"
-	// AckStale: the lease ran out or was settled; another delivery may own the message. Forget the receipt.
+	// AckAlready: the delivery was settled before: an earlier ack may have been done and its answer lost. It is known for ten
+	// minutes, as long as the agent runs; after that the receipt is stale.
+	AckAlready AckVerdict = "already-settled"
+	// AckStale: the lease ran out; another delivery may own the message. Forget the receipt.
 	AckStale AckVerdict = "stale"
 	// AckBadReceipt: no delivery of this agent ever had such a receipt.
 	AckBadReceipt AckVerdict = "bad-receipt"

@@ -28,10 +28,16 @@ var (
 	}
 	queueKeys = keys{
 		under: "queues.NAME or defaults",
-		known: []string{"visibility_timeout", "max_message_bytes", "dedupe", "engine"},
-		later: []string{"max_deliveries", "retry", "ttl", "expire", "durability", "order", "max_bytes", "max_messages", "when_full",
+		known: []string{"visibility_timeout", "max_message_bytes", "dedupe", "engine", "max_deliveries"},
+		later: []string{"retry", "ttl", "expire", "durability", "order", "max_bytes", "max_messages", "when_full",
 			"dead_letter", "id_scope", "enabled"},
 		example: "visibility_timeout: 30s",
+	}
+	// retryKeys are left out by home: first and max say nothing by themselves.
+	retryKeys = keys{
+		under:   "retry",
+		known:   []string{"kind", "first", "max"},
+		example: "kind: exponential, first: 1s, max: 5m",
 	}
 	linkKeys = keys{
 		under:   "links.NAME",

@@ -26,18 +26,18 @@ agent: b`, []string{
 		{"keys of later versions", `agent: a
 include: links.d/*.yaml
 listen: {token_file: /t}
-queues: {orders: {ttl: 1d, max_bytes: 2GiB, max_deliveries: 5, order: fifo, id_scope: global}}`, []string{
+queues: {orders: {ttl: 1d, max_bytes: 2GiB, max_messages: 5, order: fifo, id_scope: global}}`, []string{
 			`2:1 include: not supported by this version yet`,
 			`3:10 listen.token_file: not supported by this version yet`,
 			`4:19 queues.orders.ttl: not supported by this version yet`,
 			`4:28 queues.orders.max_bytes: not supported by this version yet`,
-			`4:45 queues.orders.max_deliveries: not supported by this version yet`,
-			`4:64 queues.orders.order: not supported by this version yet`,
-			`4:77 queues.orders.id_scope: not supported by this version yet`,
+			`4:45 queues.orders.max_messages: not supported by this version yet`,
+			`4:62 queues.orders.order: not supported by this version yet`,
+			`4:75 queues.orders.id_scope: not supported by this version yet`,
 		}},
 		{"key of a later version, mistyped", `agent: a
 queues: {orders: {max_delivery: 5}}`, []string{
-			`2:19 queues.orders.max_delivery: unknown key, allowed here: visibility_timeout, max_message_bytes, dedupe, engine -> max_deliveries`,
+			`2:19 queues.orders.max_delivery: unknown key, allowed here: visibility_timeout, max_deliveries, retry, max_message_bytes, dedupe, engine, max_deliveries -> max_deliveries`,
 		}},
 		{"no value", `agent:
 data_dir: ~`, []string{

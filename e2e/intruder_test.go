@@ -176,7 +176,8 @@ func (k *talk) batch(c *quicgo.Conn, b []byte, whole bool) error {
 	if _, err := s.Write(b); err != nil || !whole {
 		return err
 	}
-	return s.Close()
+	_ = s.Close() // whoever has the whole frame may have stopped the stream
+	return nil
 }
 
 // join adds a data connection.

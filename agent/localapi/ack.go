@@ -55,6 +55,8 @@ func ackVerdict(outcome error) (api.AckVerdict, error) {
 	switch {
 	case outcome == nil:
 		return api.Acked, nil
+	case errors.Is(outcome, spool.ErrAlreadySettled):
+		return api.AckAlready, nil
 	case errors.Is(outcome, spool.ErrStaleReceipt):
 		return api.AckStale, nil
 	case errors.Is(outcome, spool.ErrBadReceipt):

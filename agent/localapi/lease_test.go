@@ -143,7 +143,7 @@ func TestAckTakesEveryForm(t *testing.T) {
 	} {
 		receipt := h.receipt("orders")
 		body := fmt.Sprintf(c.format, receipt)
-		for _, want := range []api.AckVerdict{api.Acked, api.AckStale} {
+		for _, want := range []api.AckVerdict{api.Acked, api.AckAlready} {
 			a := h.call("POST", "/v1/receipts/ack", body, "Content-Type", c.mediaType)
 			got := linesOf[api.AckResult](t, a)
 			if a.status != http.StatusOK || len(got) != 1 || got[0] != (api.AckResult{Receipt: receipt, Verdict: want}) {

@@ -12,8 +12,8 @@ func ackCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ack RECEIPT...",
 		Short: "End deliveries for good by their receipts",
-		Long: `ack ends deliveries for good. A stale receipt is one whose lease ran out or was settled:
-another delivery may own the message.`,
+		Long: `ack ends deliveries for good. One that is already settled is no failure: an earlier ack may have
+been done and its answer lost. A stale receipt is one whose lease ran out: another delivery may own the message.`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			agent, err := g.agent()
@@ -29,7 +29,7 @@ another delivery may own the message.`,
 				return err
 			}
 			for _, res := range results {
-				if res.Verdict != api.Acked {
+				if res.Verdict != api.Acked && res.Verdict != api.AckAlready {
 					return toldError{verdictError{api.VerdictRefused, fmt.Errorf("receipt %s is %s", res.Receipt, res.Verdict)}}
 				}
 			}

@@ -236,7 +236,10 @@ func TestProducerAndConsumerAtTheShell(t *testing.T) {
 	if out := s.run(exitOK, "ack", d.Receipt); out != d.Receipt+" acked\n" {
 		t.Errorf("ack: %q", out)
 	}
-	s.run(exitRefused, "ack", d.Receipt)
+	if out := s.run(exitOK, "ack", d.Receipt); out != d.Receipt+" already-settled\n" {
+		t.Errorf("ack again: %q", out)
+	}
+	s.run(exitRefused, "ack", "no-receipt")
 	if out := s.run(exitOK, "take", "refunds", "--max", "5"); out != "last\n" {
 		t.Errorf("take of many: %q", out)
 	}

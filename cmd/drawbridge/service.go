@@ -64,11 +64,13 @@ func (s *service) watch(ctx context.Context, a *agent.Agent, ended <-chan struct
 	for {
 		select {
 		case <-ended:
+			if stop != nil && ctx.Err() != nil {
+				s.stopping() // an agent with nothing on its way has ended before anybody looked
+			}
 			return
 		case <-stop:
 			stop = nil
-			s.status = "stopping: messages on their way are answered"
-			s.tell(daemon.SdNotifyStopping, "STATUS="+s.status)
+			s.stopping()
 		case <-feed:
 			s.feed(a)
 		case <-status.C:
@@ -78,6 +80,11 @@ func (s *service) watch(ctx context.Context, a *agent.Agent, ended <-chan struct
 			}
 		}
 	}
+}
+
+func (s *service) stopping() {
+	s.status = "stopping: messages on their way are answered"
+	s.tell(daemon.SdNotifyStopping, "STATUS="+s.status)
 }
 
 // feed keeps the watchdog quiet if the committer answers.
