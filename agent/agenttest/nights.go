@@ -33,3 +33,16 @@ func (t *trial) bright(length time.Duration) time.Duration {
 	}
 	return length
 }
+
+// deepNight says that no agent runs for longer than a producer has patience.
+func (t *trial) deepNight() bool {
+	begins, ends := t.tonight()
+	return begins == 0 && ends > patience
+}
+
+// pace sets how often producers put, so that a trial of the given length moves as many messages as were drawn.
+func (t *trial) pace(length time.Duration) {
+	awake := t.bright(length) + time.Duration(len(t.nights))*patience
+	bursts := 2 * t.draws.messages / (t.draws.burst + 1)
+	t.draws.burstEvery = awake * time.Duration(len(t.producers)) / time.Duration(bursts+1)
+}

@@ -59,6 +59,7 @@ func (t *trial) chain(d dice) {
 func (t *trial) host(name string) *node {
 	n := newNode(t, name, fmt.Sprintf("10.0.0.%d:4747", 1+len(t.nodes)))
 	t.nodes = append(t.nodes, n)
+	t.operators = append(t.operators, &operator{trial: t, node: n, dice: newDice(t.seed, "operator "+name)})
 	return n
 }
 
@@ -79,11 +80,11 @@ func (t *trial) connect(d dice, a, b *node, flows []flow) {
 		}
 		for _, f := range flows {
 			if f.by == n {
-				l.Send = append(l.Send, config.Send{From: f.from, To: f.to, Name: peer.name() + "/" + f.to})
-				n.cfg.Queues[f.from] = spool.QueueOptions{}
+				l.Send = append(l.Send, config.Send{From: f.from, To: f.to, Name: peer.name() + "/" + f.to, RetryFor: drawRetryFor(d)})
+				n.queue(f.from, func(*spool.QueueOptions) {})
 			} else {
 				l.Receive = append(l.Receive, config.Receive{To: f.to})
-				n.cfg.Queues[f.to] = spool.QueueOptions{}
+				n.queue(f.to, func(o *spool.QueueOptions) { o.MaxMessageBytes = drawBodyLimit(d) })
 			}
 		}
 		n.cfg.Links[peer.name()] = l
@@ -91,6 +92,13 @@ func (t *trial) connect(d dice, a, b *node, flows []flow) {
 	name := a.name() + "-" + b.name()
 	t.wires = append(t.wires, &wire{trial: t, a: a, b: b, dice: newDice(t.seed, "wire "+name)})
 	t.log.add("topology", "%s, dialled by %s", name, []string{a.name(), b.name(), "both"}[dialer])
+}
+
+// queue makes a queue of the host, or changes it.
+func (n *node) queue(name string, change func(*spool.QueueOptions)) {
+	o := n.cfg.Queues[name]
+	change(&o)
+	n.cfg.Queues[name] = o
 }
 
 func (t *trial) produce(n *node, queue string, count int) {
@@ -101,6 +109,7 @@ func (t *trial) produce(n *node, queue string, count int) {
 }
 
 func (t *trial) consume(n *node, queue string, count int) {
+	n.queue(queue, func(o *spool.QueueOptions) { o.MaxDeliveries = t.draws.maxDeliveries })
 	for range count {
 		i := len(t.consumers)
 		t.consumers = append(t.consumers, &consumer{trial: t, at: place{n, queue}, dice: newDice(t.seed, fmt.Sprintf("consumer %d", i))})

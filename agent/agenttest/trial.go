@@ -32,6 +32,7 @@ type trial struct {
 	wires     []*wire
 	producers []*producer
 	consumers []*consumer
+	operators []*operator
 	// actors act until all is over; takers go on until all is drained.
 	actors, takers sync.WaitGroup
 	drained        atomic.Bool
@@ -45,6 +46,8 @@ type Outcome struct {
 	history.Findings
 	// Stuck says what was not delivered when the troubles were long over; empty if all was.
 	Stuck string
+	// DeadLetters is how many were left.
+	DeadLetters int
 	// Bright is for how long of the trial the agents were meant to run.
 	Bright time.Duration
 	// Fingerprint names all events: two runs of a seed in which the same happened have the same one.
@@ -53,8 +56,8 @@ type Outcome struct {
 	Events string
 }
 
-// OK says that the trial found no fault.
-func (o *Outcome) OK() bool { return o.Clean() && o.Stuck == "" }
+// OK says that the trial found no fault, and that each message was delivered or is a dead letter with its reason.
+func (o *Outcome) OK() bool { return o.Clean() && o.Stuck == "" && o.Waiting == 0 }
 
 // Try runs one trial of the given virtual length in the present bubble: troubles, then fair weather until all is drained,
 // then the judge.
@@ -66,8 +69,9 @@ func Try(t *testing.T, seed uint64, length time.Duration) Outcome {
 	defer os.RemoveAll(tr.dir)
 	tr.nights = drawNights(newDice(seed, "nights"), &tr.draws, length)
 	tr.net = NewNetwork(seed, tr.draws.faults)
-	tr.log.add("draws", "%+v", tr.draws)
 	tr.drawTopology(newDice(seed, "topology"))
+	tr.pace(length)
+	tr.log.add("draws", "%+v", tr.draws)
 	over := make(chan struct{})
 	tr.begin(over)
 	time.Sleep(length)
@@ -82,7 +86,16 @@ func Try(t *testing.T, seed uint64, length time.Duration) Outcome {
 		n.Stop()
 	}
 	tr.net.Close()
-	return Outcome{Findings: history.Judge(h), Stuck: stuck, Bright: tr.bright(length), Fingerprint: tr.log.fingerprint(), Events: tr.log.String()}
+	dead := 0
+	for _, c := range h.Left {
+		if c.Reason != "" {
+			dead++
+		}
+	}
+	return Outcome{
+		Findings: history.Judge(h), Stuck: stuck, DeadLetters: dead, Bright: tr.bright(length),
+		Fingerprint: tr.log.fingerprint(), Events: tr.log.String(),
+	}
 }
 
 // trialDir is in memory where there is such a place: there a sync takes no time, and so does not decide who runs first.
@@ -108,7 +121,7 @@ func (t *trial) directory(host string) string {
 }
 
 func (t *trial) begin(over <-chan struct{}) {
-	t.actors.Add(len(t.nodes) + len(t.wires) + len(t.producers))
+	t.actors.Add(len(t.nodes) + len(t.wires) + len(t.producers) + len(t.operators))
 	t.takers.Add(len(t.consumers))
 	for _, n := range t.nodes {
 		go n.live(over)
@@ -118,6 +131,9 @@ func (t *trial) begin(over <-chan struct{}) {
 	}
 	for _, p := range t.producers {
 		go p.work(over)
+	}
+	for _, o := range t.operators {
+		go o.work(over)
 	}
 	for _, c := range t.consumers {
 		go c.work(over)
@@ -163,6 +179,9 @@ func (t *trial) history() history.History {
 	for _, p := range t.producers {
 		h.Puts = append(h.Puts, p.puts...)
 	}
+	for _, o := range t.operators {
+		h.Requeued = append(h.Requeued, o.requeued...)
+	}
 	for _, n := range t.nodes {
 		for _, q := range n.Spool().Stats() {
 			left := t.left(n, q.Name)
@@ -190,7 +209,7 @@ func (t *trial) left(n *node, queue string) (copies []history.Copy) {
 			return copies
 		}
 		for _, m := range page {
-			c := history.Copy{ID: m.ID, Queue: n.name() + "/" + queue, Sequence: m.Sequence, Sum: history.SumOf(m.Body)}
+			c := history.Copy{ID: m.ID, Generation: m.Generation, Queue: n.name() + "/" + queue, Sequence: m.Sequence, Sum: history.SumOf(m.Body)}
 			if m.Death != nil {
 				c.Reason, c.Queue = m.Death.Reason, n.name()+"/"+m.Death.Queue
 			}

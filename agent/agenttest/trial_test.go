@@ -2,6 +2,7 @@ package agenttest_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -34,50 +35,60 @@ func try(t *testing.T, seed uint64, length time.Duration) (o agenttest.Outcome) 
 	return o
 }
 
-// TestTrials tries a taste of seeds; the seeds from DRAWBRIDGE_SEED on if that is set, just that one without TRIAL_SECONDS; as
-// many as fit in TRIAL_SECONDS if that is set.
+// TestTrials tries the regressions and a taste of seeds. DRAWBRIDGE_SEED is the first seed, and the only one if nothing else is
+// set; DRAWBRIDGE_SEEDS is how many are tried; with TRIAL_SECONDS it is as many as fit.
 func TestTrials(t *testing.T) {
-	first, seconds := number(t, "DRAWBRIDGE_SEED"), number(t, "TRIAL_SECONDS")
-	var seeds []uint64
+	first, count, seconds := number(t, "DRAWBRIDGE_SEED"), number(t, "DRAWBRIDGE_SEEDS"), number(t, "TRIAL_SECONDS")
 	length := week
+	var before []uint64
 	switch {
-	case first > 0 && seconds == 0:
-		seeds = []uint64{first}
-	case seconds == 0:
-		seeds = append(seeds, regressions...)
-		for seed := range uint64(taste) {
-			seeds = append(seeds, seed+1)
-		}
-		if testing.Short() {
-			seeds, length = seeds[:3], 24*time.Hour
-		}
+	case seconds > 0:
+		count = math.MaxUint64
+	case count > 0:
+	case first > 0:
+		count = 1
+	case testing.Short():
+		count, length = 3, 24*time.Hour
+	default:
+		before, count = regressions, taste
 	}
-	began, tried, stored, bright := time.Now(), 0, 0, time.Duration(0)
-	more := func() bool {
-		if seconds > 0 {
-			return time.Since(began) < time.Duration(seconds)*time.Second
-		}
-		return tried < len(seeds)
-	}
-	for more() {
-		seed := max(first, 1) + uint64(tried)
-		if seconds == 0 {
-			seed = seeds[tried]
-		}
-		tried++
+	first = max(first, 1)
+	var sum sums
+	began := time.Now()
+	trial := func(seed uint64) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			o := try(t, seed, length)
-			stored += o.Stored
-			bright += o.Bright
-			t.Logf("%d stored, %d redelivered; %s", o.Stored, o.Redelivered, o.Fingerprint)
+			sum.add(&o)
+			t.Logf("%d stored, %d redelivered, %d dead letters, %d requeued; %s", o.Stored, o.Redelivered, o.DeadLetters, o.Requeued, o.Fingerprint)
 			if !o.OK() {
 				t.Errorf("%s\n%+v\nstuck: %s\nrepeat it with: GODEBUG=asyncpreemptoff=1 DRAWBRIDGE_SEED=%d go test ./agent/agenttest -run 'TestTrials$' -v",
 					o.Events, o.Findings, o.Stuck, seed)
 			}
 		})
 	}
-	t.Logf("%d seeds from %d on, %.0f virtual hours, %.0f of them with agents that run, %d messages in %s",
-		tried, max(first, 1), float64(tried)*length.Hours(), bright.Hours(), stored, time.Since(began).Round(time.Second))
+	for _, seed := range before {
+		trial(seed)
+	}
+	inTime := func() bool { return seconds == 0 || time.Since(began) < time.Duration(seconds)*time.Second }
+	for seed := first; seed-first < count && inTime(); seed++ {
+		trial(seed)
+	}
+	t.Logf("%d seeds from %d on, %.0f virtual hours, %.0f of them with agents that run: %d messages, %d dead letters, %d requeued, in %s",
+		sum.seeds, first, float64(sum.seeds)*length.Hours(), sum.bright.Hours(), sum.stored, sum.dead, sum.requeued, time.Since(began).Round(time.Second))
+}
+
+// sums are what several trials came to.
+type sums struct {
+	seeds, stored, dead, requeued int
+	bright                        time.Duration
+}
+
+func (s *sums) add(o *agenttest.Outcome) {
+	s.seeds++
+	s.stored += o.Stored
+	s.dead += o.DeadLetters
+	s.requeued += o.Requeued
+	s.bright += o.Bright
 }
 
 // number reads a variable of the environment, 0 if it is not set.

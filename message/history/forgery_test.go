@@ -160,7 +160,9 @@ var forgeries = []forgery{
 		return true
 	}, func(f *history.Findings) int { return f.Both }},
 	{"requeued by nobody", func(t *rapid.T, h *history.History) bool {
-		s := pick(t, h.Seen, func(s *history.Sight) bool { return handed(s) && slices.ContainsFunc(h.Puts, func(p history.Put) bool { return p.ID == s.ID && stored(&p) }) })
+		s := pick(t, h.Seen, func(s *history.Sight) bool {
+			return handed(s) && slices.ContainsFunc(h.Puts, func(p history.Put) bool { return p.ID == s.ID && stored(&p) })
+		})
 		if s == nil {
 			return false
 		}

@@ -41,6 +41,9 @@ type producer struct {
 func (p *producer) work(over <-chan struct{}) {
 	defer p.trial.actors.Done()
 	for waitFor(over, p.dice.after(p.trial.draws.burstEvery)) {
+		if p.trial.deepNight() {
+			continue // all its tries would end before anybody hears them
+		}
 		burst := make([]spool.Put, 1+p.dice.IntN(p.trial.draws.burst))
 		first := len(p.puts)
 		for i := range burst {
@@ -132,60 +135,4 @@ func heard(r spool.PutResult) history.Heard {
 		return history.Refused
 	}
 	panic(fmt.Sprintf("agenttest: status %d of a put", r.Status))
-}
-
-// consumer takes what arrives in one queue, one call after the other.
-type consumer struct {
-	trial *trial
-	at    place
-	dice  dice
-}
-
-func (c *consumer) work(over <-chan struct{}) {
-	defer c.trial.takers.Done()
-	for waitFor(over, c.dice.after(c.trial.draws.consumerPause)) {
-		c.round(c.dice.chance(c.trial.draws.consumerDies))
-	}
-	// All troubles have ended: what is still there is taken, and nobody dies.
-	for !c.trial.drained.Load() {
-		if !c.round(false) {
-			time.Sleep(10 * time.Second)
-		}
-	}
-}
-
-// round leases once and acks what it got, or dies before it does. It tells whether there was anything.
-func (c *consumer) round(dies bool) bool {
-	store := c.at.node.spool()
-	if store == nil {
-		return false
-	}
-	ctx, end := context.WithTimeout(context.Background(), callTimeout)
-	defer end()
-	got, err := store.Lease(ctx, spool.LeaseRequest{Queue: c.at.queue, Max: 1 + c.dice.IntN(200)})
-	if err != nil || len(got) == 0 {
-		return false
-	}
-	queue, receipts := c.at.String(), make([]spool.Receipt, len(got))
-	for i, d := range got {
-		receipts[i] = d.Receipt
-		c.trial.see(history.Sight{
-			ID: d.ID, Queue: queue, Sequence: d.Sequence, Attempt: d.Deliveries, Sum: history.SumOf(d.Body), At: time.Now(),
-		})
-	}
-	c.trial.log.add("consumer", "%s: %d from %s, dies: %t", queue, len(got), got[0].ID, dies)
-	if dies {
-		return true
-	}
-	results, err := store.Ack(ctx, receipts)
-	if err != nil {
-		c.trial.log.add("consumer", "%s: no answer to acks: %v", queue, err)
-		return true
-	}
-	for i, d := range got {
-		if results[i] == nil {
-			c.trial.see(history.Sight{ID: d.ID, Queue: queue, Sequence: d.Sequence, Acked: true})
-		}
-	}
-	return true
 }
