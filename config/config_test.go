@@ -128,7 +128,7 @@ links:
     PEER_A
     addresses: [nyc-1.example.net:4747]
     send:    [{ from: ordres, to: orders, retry_fro: 72h }]`, []string{
-		`5:13 queues.orders.visibilty_timeout: unknown key, allowed here: visibility_timeout, max_deliveries, retry, max_message_bytes, dedupe, engine, max_deliveries -> visibility_timeout`,
+		`5:13 queues.orders.visibilty_timeout: unknown key, allowed here: visibility_timeout, max_deliveries, retry, max_message_bytes, dedupe, engine -> visibility_timeout`,
 		`6:34 queues.refunds.visibility_timeout: 30 has no unit, write 30s for seconds; units are w, d, h, m, s, ms`,
 		`7:3 queues.orders: given twice, first in line 5`,
 		"12:23 links.nyc.send[0].from: there is no queue \"ordres\" under `queues`, which holds: orders, refunds -> orders",

@@ -28,8 +28,8 @@ var (
 	}
 	queueKeys = keys{
 		under: "queues.NAME or defaults",
-		known: []string{"visibility_timeout", "max_message_bytes", "dedupe", "engine", "max_deliveries"},
-		later: []string{"retry", "ttl", "expire", "durability", "order", "max_bytes", "max_messages", "when_full",
+		known: []string{"visibility_timeout", "max_deliveries", "retry", "max_message_bytes", "dedupe", "engine"},
+		later: []string{"ttl", "expire", "durability", "order", "max_bytes", "max_messages", "when_full",
 			"dead_letter", "id_scope", "enabled"},
 		example: "visibility_timeout: 30s",
 	}

@@ -36,8 +36,8 @@ queues: {orders: {ttl: 1d, max_bytes: 2GiB, max_messages: 5, order: fifo, id_sco
 			`4:75 queues.orders.id_scope: not supported by this version yet`,
 		}},
 		{"key of a later version, mistyped", `agent: a
-queues: {orders: {max_delivery: 5}}`, []string{
-			`2:19 queues.orders.max_delivery: unknown key, allowed here: visibility_timeout, max_deliveries, retry, max_message_bytes, dedupe, engine, max_deliveries -> max_deliveries`,
+queues: {orders: {max_byte: 5}}`, []string{
+			`2:19 queues.orders.max_byte: unknown key, allowed here: visibility_timeout, max_deliveries, retry, max_message_bytes, dedupe, engine -> max_bytes`,
 		}},
 		{"no value", `agent:
 data_dir: ~`, []string{

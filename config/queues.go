@@ -1,7 +1,6 @@
 package config
 
 import (
-	"strconv"
 	"time"
 
 	"drawbridge/message"
@@ -59,35 +58,10 @@ func (r *reader) queue(n node, into *queueEntry) {
 	r.maxDeliveries(f["max_deliveries"], &into.options.MaxDeliveries)
 	r.retry(f["retry"], &into.options.Retry)
 	r.size(f["max_message_bytes"], &into.options.MaxMessageBytes, 1, message.DefaultMessageBytes)
-	r.deliveries(f["max_deliveries"], &into.options.MaxDeliveries)
 	into.ownDedupe = r.placedWord(f["dedupe"], &into.dedupe, dedupeNumbers, dedupeIDs)
 	r.placedWord(f["engine"], &into.engine, engineBolt, engineMemory)
 	into.options.ByIDs = into.dedupe.value == dedupeIDs
 }
-
-// unlimited is the word for deliveries without end.
-const unlimited = "unlimited"
-
-// deliveries reads how often a message is handed out.
-func (r *reader) deliveries(n node, into *uint32) {
-	var text string
-	if !r.text(n, &text) {
-		return
-	}
-	if text == unlimited {
-		*into = spool.UnlimitedDeliveries
-		return
-	}
-	count, err := strconv.ParseUint(text, 10, 32)
-	if err != nil || count == 0 || count > mostDeliveries {
-		r.report(n.place, "%s is no count of deliveries, use 1 to %d or %s", clip(text), mostDeliveries, unlimited)
-		return
-	}
-	*into = uint32(count)
-}
-
-// mostDeliveries is as often as anybody can want; more is meant to be without end.
-const mostDeliveries = 1_000_000
 
 // placedWord stores one of a few words with its place, and reports whether one is written.
 func (r *reader) placedWord(n node, into *placed[string], words ...string) bool {

@@ -10,6 +10,9 @@ import (
 // unlimited is the word for a queue that hands its messages out for ever.
 const unlimited = "unlimited"
 
+// mostDeliveries is as often as anybody can want; more is meant to be without end.
+const mostDeliveries = 1_000_000
+
 // maxDeliveries stores how often a message is handed out: a number from 1 on, or unlimited.
 func (r *reader) maxDeliveries(n node, into *uint32) {
 	var text string
@@ -21,8 +24,8 @@ func (r *reader) maxDeliveries(n node, into *uint32) {
 		return
 	}
 	most, err := strconv.ParseUint(text, 10, 32)
-	if err != nil || most == 0 || most == spool.UnlimitedDeliveries {
-		r.suggest(n.place, nearest(text, []string{unlimited}), "%q is not allowed, want a whole number from 1 to %d, or %s", clip(text), uint32(spool.UnlimitedDeliveries-1), unlimited)
+	if err != nil || most == 0 || most > mostDeliveries {
+		r.suggest(n.place, nearest(text, []string{unlimited}), "%q is not allowed, want a whole number from 1 to %d, or %s", clip(text), mostDeliveries, unlimited)
 		return
 	}
 	*into = uint32(most)

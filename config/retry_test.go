@@ -14,7 +14,7 @@ func TestDeliveriesAndRetriesAreRead(t *testing.T) {
 	}{
 		{`{}`, spool.QueueOptions{}},
 		{`{max_deliveries: 1}`, spool.QueueOptions{MaxDeliveries: 1}},
-		{`{max_deliveries: 4294967294}`, spool.QueueOptions{MaxDeliveries: spool.UnlimitedDeliveries - 1}},
+		{`{max_deliveries: 1000000}`, spool.QueueOptions{MaxDeliveries: 1_000_000}},
 		{`{max_deliveries: unlimited}`, spool.QueueOptions{MaxDeliveries: spool.UnlimitedDeliveries}},
 		{`{retry: none}`, spool.QueueOptions{Retry: spool.Retry{Kind: spool.RetryNone}}},
 		{`{retry: fixed}`, spool.QueueOptions{Retry: spool.Retry{Kind: spool.RetryFixed}}},
@@ -55,11 +55,11 @@ func TestWrongDeliveriesAndRetriesAreTold(t *testing.T) {
 	const kinds = `want one of: none, fixed, linear, exponential`
 	requireProblems(t, []badFile{
 		{"deliveries that are no number", `agent: a
-queues: {a: {max_deliveries: 0}, b: {max_deliveries: -1}, c: {max_deliveries: 4294967295}, d: {max_deliveries: unlimitd}}`, []string{
-			`2:30 queues.a.max_deliveries: "0" is not allowed, want a whole number from 1 to 4294967294, or unlimited`,
-			`2:54 queues.b.max_deliveries: "-1" is not allowed, want a whole number from 1 to 4294967294, or unlimited`,
-			`2:79 queues.c.max_deliveries: "4294967295" is not allowed, want a whole number from 1 to 4294967294, or unlimited`,
-			`2:112 queues.d.max_deliveries: "unlimitd" is not allowed, want a whole number from 1 to 4294967294, or unlimited -> unlimited`,
+queues: {a: {max_deliveries: 0}, b: {max_deliveries: -1}, c: {max_deliveries: 1000001}, d: {max_deliveries: unlimitd}}`, []string{
+			`2:30 queues.a.max_deliveries: "0" is not allowed, want a whole number from 1 to 1000000, or unlimited`,
+			`2:54 queues.b.max_deliveries: "-1" is not allowed, want a whole number from 1 to 1000000, or unlimited`,
+			`2:79 queues.c.max_deliveries: "1000001" is not allowed, want a whole number from 1 to 1000000, or unlimited`,
+			`2:109 queues.d.max_deliveries: "unlimitd" is not allowed, want a whole number from 1 to 1000000, or unlimited -> unlimited`,
 		}},
 		{"unknown kinds", `agent: a
 defaults: {retry: liner}

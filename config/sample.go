@@ -45,12 +45,11 @@ listen:
 defaults:
   # How long a consumer may keep a message before it is handed out again.
   visibility_timeout: 30s
-  # How often a message is handed out before it becomes a dead letter, a number or unlimited, and how long it waits when a
+  # How often a message is handed to local consumers before it becomes a dead letter, a number or unlimited, and how long it waits when a
   # consumer gives it back: none, fixed, linear or exponential, as a word or with the first wait and the longest.
   # max_deliveries: 5
   # retry: { kind: exponential, first: 1s, max: 5m }
   # max_message_bytes: 1MiB
-  # max_deliveries: 5            # to local consumers, then it is a dead letter; or unlimited
   # What keeps a message that arrives twice out: its number, or its id where it may come over two routes.
   # dedupe: numbers
   # bolt keeps messages on disk. memory forgets all with a restart, and no link may name such a queue.
