@@ -40,7 +40,9 @@ func (snd *sender) accepted(now time.Time, stream message.StreamID, ranges []pro
 	}
 	for _, ln := range snd.lanes {
 		before := ln.flow.Stats().Answered
-		ln.ended.settled = append(ln.ended.settled, ln.flow.Answered(now, stream, settled)...)
+		ranges := ln.flow.Answered(now, stream, settled)
+		ln.ended.settled = append(ln.ended.settled, ranges...)
+		ln.forgetWords(ranges)
 		ln.ended.messages += ln.flow.Stats().Answered - before
 	}
 	snd.mu.Unlock()
@@ -63,6 +65,15 @@ func (snd *sender) buriedLocked(now time.Time, stream message.StreamID, r messag
 		before := ln.flow.Stats().Answered
 		ln.flow.Answered(now, stream, []message.Range{r})
 		ln.ended.messages += ln.flow.Stats().Answered - before
+	}
+}
+
+// forgetWords forgets what was said of messages that have come after all.
+func (ln *lane) forgetWords(ranges []message.Range) {
+	for number := range ln.words {
+		if slices.ContainsFunc(ranges, func(r message.Range) bool { return r.First <= number && number <= r.Last }) {
+			delete(ln.words, number)
+		}
 	}
 }
 

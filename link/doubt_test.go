@@ -58,12 +58,12 @@ func TestMessageInDoubtEndsOnOneSide(t *testing.T) {
 		ok := t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { // a failure in a bubble ends the test that has begun it
 			synctest.Test(t, func(t *testing.T) {
 				d := newDoubt(t, seed)
+				defer d.far.crash()
+				defer d.near.crash()
 				d.play()
 				d.settle()
 				a, h, r := d.judge()
 				arrived, horizon, refused = arrived+a, horizon+h, refused+r
-				d.near.crash()
-				d.far.crash()
 			})
 		})
 		if !ok {
@@ -84,21 +84,24 @@ type side struct {
 	dir  string
 	o    link.Options
 	b    bolt.Options
-	// fails is the point whose next passing fails, of the link or of the spool; empty or nil for none.
-	fails atomic.Pointer[string]
+	// stumbles is what fails next, nil for nothing.
+	stumbles atomic.Pointer[stumble]
 	store *bolt.Store
 	link  *link.Link
 	stop  context.CancelFunc
 	done  chan error
 }
 
-// stumble lets the next passing of a point fail.
-func (s *side) stumble(point string) { s.fails.Store(&point) }
+// stumble is a step that fails once, after it has gone well a few times.
+type stumble struct {
+	point string
+	well  atomic.Int32
+}
 
 var errStumbled = errors.New("this step was to fail")
 
 func (s *side) hook(point string) error {
-	if p := s.fails.Load(); p != nil && *p == point && s.fails.CompareAndSwap(p, nil) {
+	if f := s.stumbles.Load(); f != nil && f.point == point && f.well.Add(-1) < 0 && s.stumbles.CompareAndSwap(f, nil) {
 		return errStumbled
 	}
 	return nil
@@ -151,7 +154,11 @@ type doubt struct {
 	ended map[string]bool
 }
 
-const smallBody = 1000 // of the far side's queue: a larger body is refused there
+// A body larger than smallBody is refused by the far side's queue; one larger than largeBody is not even shipped.
+const (
+	smallBody = 1000
+	largeBody = 1500
+)
 
 func newDoubt(t *testing.T, seed uint64) *doubt {
 	n := newNetwork()
@@ -166,7 +173,7 @@ func newDoubt(t *testing.T, seed uint64) *doubt {
 	}, b: bolt.Options{Agent: "near", LedgerMemoryBytes: 64 << 10, Queues: map[string]spool.QueueOptions{orders: {Route: orders}}}}
 	d.far = &side{t: t, net: n, addr: farAddr, dir: quickDir(t), o: link.Options{
 		Name: "near", Agent: "far", Self: farPin, Pins: []link.Pin{nearPin}, DataConns: 2, Seed: seed + 1, Receives: []link.Receive{{To: orders}},
-		CreditMessages: uint64(1 + d.rng.IntN(40)),
+		CreditMessages: uint64(1 + d.rng.IntN(40)), MaxMessageBytes: largeBody,
 	}, b: bolt.Options{Agent: "far", LedgerMemoryBytes: 64 << 10, Queues: map[string]spool.QueueOptions{orders: {MaxMessageBytes: smallBody}}}}
 	for _, s := range []*side{d.near, d.far} {
 		s.o.Hook, s.b.Hook = s.hook, s.hook
@@ -214,14 +221,24 @@ func (d *doubt) play() {
 			time.Sleep(d.moment())
 			heal()
 		case 10, 11:
-			points := append(link.HookPoints(), commitPoints()...)
-			[]*side{d.near, d.far}[d.rng.IntN(2)].stumble(points[d.rng.IntN(len(points))])
+			d.stumble([]*side{d.near, d.far}[d.rng.IntN(2)])
 			d.put(1 + d.rng.IntN(5))
 		case 12:
 			d.copyOrPutBack()
 		}
 		time.Sleep(d.moment())
 	}
+}
+
+// stumble has a step of a side fail, as often a commit as any other.
+func (d *doubt) stumble(s *side) {
+	points := link.HookPoints()
+	if d.rng.IntN(2) == 0 {
+		points = commitPoints()
+	}
+	f := &stumble{point: points[d.rng.IntN(len(points))]}
+	f.well.Store(int32(d.rng.IntN(4)))
+	s.stumbles.Store(f)
 }
 
 // copyOrPutBack makes a copy of the near spool, or puts it back. Its producer then puts again what the copy lacks, some of it with
@@ -289,7 +306,7 @@ func (d *doubt) put(n int) {
 	for i := range puts {
 		size := 10
 		if d.rng.IntN(10) == 0 {
-			size = 2 * smallBody
+			size = smallBody + 1 + d.rng.IntN(2*(largeBody-smallBody))
 		}
 		id := fmt.Sprintf("m-%05d", len(d.ids))
 		d.ids = append(d.ids, id)

@@ -38,7 +38,8 @@ type receiver struct {
 	mu      sync.Mutex // guards what follows; never held over I/O
 	refusal error      // why nothing is taken on this route
 	resumed bool
-	asked   time.Duration               // the window that the sender's horizon asks for
+	asked   time.Duration               // the window that the sender's horizon asks for, until it is stored
+	widest  time.Duration               // of the windows that the sender's routes into this queue ask for
 	pending []*arrival                  // by number, and each number of a stream once
 	bytes   int                         // of pending, with arrivalBytes each
 	granted map[message.StreamID]uint64 // the highest number a Credit has named
@@ -192,6 +193,9 @@ func (r *receiver) search(n uint64) int {
 
 // resume notes that the sender has announced the route: what it ships may be decided once its ids will be remembered.
 //
+// Several routes of a peer may lead into one queue: the longest window of them counts, and a refusal of one is that of all,
+// because neither a number nor a refusal names its route.
+//
 // Where ids carry the guarantee, a sender that may retry for longer than they are promised is refused before it has shipped
 // anything: a message of its that comes late could not be told from a new one.
 func (r *receiver) resume(route protocol.ResumeRoute) {
@@ -200,6 +204,15 @@ func (r *receiver) resume(route protocol.ResumeRoute) {
 	if r.ByIDs {
 		window, refusal = dedupe.Promise(route.Horizon, r.MaxWindow)
 	}
+	r.mu.Lock()
+	if refusal == nil {
+		refusal = r.refusal
+	}
+	r.widest = max(r.widest, window)
+	if r.asked, r.refusal = r.widest, refusal; refusal != nil {
+		r.asked = 0
+	}
+	r.mu.Unlock()
 	if r.tally.refuse(refusal) {
 		if refusal != nil {
 			r.s.link.log.Error("route refused", "peer", r.s.peer.agent, "route", route.Name, "queue", r.To, "error", refusal)
@@ -207,9 +220,6 @@ func (r *receiver) resume(route protocol.ResumeRoute) {
 			r.s.link.log.Info("route is taken again", "peer", r.s.peer.agent, "route", route.Name, "queue", r.To)
 		}
 	}
-	r.mu.Lock()
-	r.asked, r.refusal = window, refusal
-	r.mu.Unlock()
 	if refusal != nil {
 		r.s.refuseRoute(r.To, message.StreamID{}, protocol.CodeHorizon, refusal.Error())
 	}

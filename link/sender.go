@@ -44,6 +44,20 @@ type lane struct {
 	words map[uint64]string
 	// closed is, of each stream, between which numbers lie those that the peer has closed and not been told to forget.
 	closed map[message.StreamID]message.Range
+	// begun are the streams that were offered in this session.
+	begun map[message.StreamID]struct{}
+}
+
+// begin notes that a stream of the lane is offered from number first on. What was closed below it, in a session that ended before
+// the peer was told, it may forget.
+func (ln *lane) begin(stream message.StreamID, first uint64) {
+	if _, known := ln.begun[stream]; known {
+		return
+	}
+	ln.begun[stream] = struct{}{}
+	if _, known := ln.closed[stream]; !known && first > 1 {
+		ln.closed[stream] = message.Range{First: 1, Last: first - 1}
+	}
 }
 
 func newSender(s *session, send Send) *sender {
@@ -108,6 +122,13 @@ func (snd *sender) loadOnce(ctx context.Context) (more bool, err error) {
 			if err := snd.s.pass(HookMarkDone); err != nil {
 				return false, err
 			}
+			// A consumer that has a message from before the queue got its route may have ended it meanwhile, and the lane would
+			// wait for it for ever. From the mark on only an answer ends one, so what is listed now stays.
+			var above bool
+			if held, above, err = snd.listBelowMark(ctx, priority, after, room); err != nil {
+				return false, err
+			}
+			more = more || above
 		}
 		items := make([]flow.Item, len(held))
 		jump := store.LedgerStats().Jump // nobody has said yet that this time has passed
@@ -118,12 +139,30 @@ func (snd *sender) loadOnce(ctx context.Context) (more bool, err error) {
 			}
 		}
 		snd.mu.Lock()
+		for i, h := range held {
+			if i == 0 || h.Stream != held[i-1].Stream {
+				ln.begin(h.Stream, h.Number)
+			}
+		}
 		ln.flow.Offer(items)
 		snd.mu.Unlock()
 		snd.s.shippers.wake()
 		more = more || len(held) == room
 	}
 	return more, nil
+}
+
+// listBelowMark lists what the route holds at or below its mark, and tells whether there is more above it.
+func (snd *sender) listBelowMark(ctx context.Context, priority uint8, after uint64, room int) (held []spool.Held, above bool, err error) {
+	store := snd.s.link.store
+	if held, err = store.Held(ctx, snd.route, priority, after, room); err != nil {
+		return nil, false, err
+	}
+	mark := store.MarkOf(snd.route, priority)
+	for n := len(held); n > 0 && held[n-1].Number > mark; n-- {
+		held, above = held[:n-1], true
+	}
+	return held, above, nil
 }
 
 // lane returns the lane of that priority, made if there was none yet.
@@ -144,6 +183,7 @@ func (snd *sender) lane(priority uint8) *lane {
 		flow:     flow.NewLane(flow.Options{}),
 		words:    make(map[uint64]string),
 		closed:   make(map[message.StreamID]message.Range),
+		begun:    make(map[message.StreamID]struct{}),
 	}
 	ln.flow.Begin(time.Now(), flow.Grant{Bytes: snd.s.peer.limits.CreditBytes, Messages: snd.s.peer.limits.CreditMessages})
 	snd.lanes = append(snd.lanes[:at:at], append([]*lane{ln}, snd.lanes[at:]...)...)

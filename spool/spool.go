@@ -76,8 +76,8 @@ type Local interface {
 	// dead letters. The result has one entry for each: nil, ErrNoMessage or ErrLeased. An id stays known for puts.
 	Requeue(ctx context.Context, queue string, sequences []uint64) ([]error, error)
 	// Purge removes messages of queue for good, or, with the name of a queue of dead letters, those. The result has one entry for
-	// each sequence: nil, ErrNoMessage or ErrLeased. A queue that leaves by a route is ErrRouted as a whole: what it holds may be at
-	// the far side, and may not be forgotten here.
+	// each sequence: nil, ErrNoMessage, ErrLeased, or ErrRouted for what a route has shipped before the queue lost it: it may be at
+	// the far side, and may not be forgotten here. So a queue that leaves by a route is ErrRouted as a whole.
 	Purge(ctx context.Context, queue string, sequences []uint64) ([]error, error)
 	// Peek returns up to max live messages from sequence from on, in the order of sequences and without leasing them. It stops
 	// early after some 4 MiB of records; an empty result means that there are no more.

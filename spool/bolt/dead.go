@@ -153,6 +153,7 @@ func (s *Store) bury(ctx context.Context, route spool.Route, lane uint8, corpses
 func (t *txn) die(q *queue, g *group, c *corpse) {
 	if q.settle(t, g, int(c.number-g.first), c.bytes) {
 		q.counts.buried++
+		t.deathBytes += c.bytes
 		t.stage(t.mem.queues[message.DeadQueue(q.name)], c.lane, &c.staged)
 	}
 }

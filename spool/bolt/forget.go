@@ -151,7 +151,7 @@ func reach(window, gone, now int64) int64 {
 
 // tellReach logs when the ledger begins to reach back less than its window, and when it does again.
 func (t *txn) tellReach(l *ledger) {
-	back := l.reach(t.now)
+	back := l.reach(t.certain())
 	switch short := back < l.window; {
 	case short && !l.short:
 		t.store.log.Warn("ledger remembers ids for less than its window", "effective", duration(back).Round(time.Second),

@@ -42,13 +42,21 @@ func (s *Store) lease(ctx context.Context, req spool.LeaseRequest) ([]spool.Deli
 	for {
 		var given []handout
 		var deadline int64
+		var full bool // of deaths
 		err := s.commit(ctx, 0, func(t *txn) (err error) {
 			deadline = t.now + milliseconds(req.Visibility)
 			given, err = t.lease(t.mem.queues[req.Queue], req, deadline, at)
+			full = t.deathBytes >= buryBytes
 			return err
 		})
-		if err != nil || len(given) == 0 {
+		if err != nil {
 			return nil, err
+		}
+		if len(given) == 0 {
+			if full {
+				continue
+			}
+			return nil, nil
 		}
 		deliveries, corrupt, err := s.fetchDeliveries(ctx, req.Queue, given, deadline)
 		if err != nil {
@@ -106,7 +114,10 @@ func (t *txn) leaseFrom(q *queue, g *group, i int, given []handout, most, left i
 			continue
 		}
 		if l := g.leases[i]; l != nil && l.deliveries >= q.mostDeliveries() {
-			if err := t.dieLocally(q, g, i, message.ReasonMaxDeliveries, "its lease ran out the last time", at); err != nil {
+			if t.deathBytes >= buryBytes {
+				return given, 0, nil // the next commit goes on
+			}
+			if _, err := t.dieLocally(q, g, i, message.ReasonMaxDeliveries, "its lease ran out the last time", at); err != nil {
 				return nil, 0, err
 			}
 			continue

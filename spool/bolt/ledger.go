@@ -83,6 +83,7 @@ func (s *Store) readLedger(l *ledger, memoryBytes int, b, meta *bbolt.Bucket) (e
 		return err
 	}
 	began := time.Now()
+	damaged := false
 	kept := uint64(0) // the oldest row that the index has room for
 	c := b.Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -92,7 +93,11 @@ func (s *Store) readLedger(l *ledger, memoryBytes int, b, meta *bbolt.Bucket) (e
 		if err != nil {
 			// What it held can be admitted again where numbers do not say otherwise. The rest of the ledger is good.
 			s.log.Error("ledger row is unreadable, left out", "row", number, "error", err)
+			damaged = true
 			continue
+		}
+		if damaged {
+			l.gone, damaged = max(l.gone, row.At), false // what it held is not known, and was not younger than this
 		}
 		kept = max(kept, 1)
 		for key := range row.Keys() {
@@ -104,13 +109,27 @@ func (s *Store) readLedger(l *ledger, memoryBytes int, b, meta *bbolt.Bucket) (e
 		l.ids += uint64(row.Len())
 		l.bytes += rowBytes(v)
 	}
-	if err := l.forget(b, func(number uint64, _ dedupe.Row) bool { return number < kept }); err != nil {
+	if err := l.forgetAtOpening(b, meta, kept); err != nil {
 		return err
 	}
 	if l.ids > 0 {
 		s.log.Info("ledger is read", "count", l.ids, "bytes", l.index.Bytes(), "took", time.Since(began).Round(time.Millisecond))
 	}
 	return nil
+}
+
+// forgetAtOpening forgets the rows below kept, which the index has no room for. That they are gone is stored with it: else the
+// next opening would take the ledger to reach back further than it does, and admit once more what they remembered.
+func (l *ledger) forgetAtOpening(b, meta *bbolt.Bucket, kept uint64) error {
+	before, gone := l.ids, l.gone
+	if err := l.forget(b, func(number uint64, _ dedupe.Row) bool { return number < kept }); err != nil {
+		return err
+	}
+	l.early += before - l.ids
+	if l.gone == gone {
+		return nil
+	}
+	return meta.Put(l.keyGone, binary.BigEndian.AppendUint64(nil, uint64(l.gone)))
 }
 
 // find returns the entry for a key, as of the commits before this one.

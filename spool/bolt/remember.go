@@ -115,13 +115,17 @@ func eachMillis(meta *bbolt.Bucket, prefix string, fn func(key string, ms int64)
 // reachOf is for how long back, in milliseconds, every id of queue is known. Where ids carry the guarantee, those that came
 // since are in the promised ledger and those before in the open one.
 func (t *txn) reachOf(queue string) int64 {
-	m := t.mem
+	m, now := t.mem, t.certain()
 	since, byIDs := m.since[queue]
 	if !byIDs {
-		return m.open.reach(t.now)
+		return m.open.reach(now)
 	}
-	return reach(m.promised.window, max(m.promised.gone, min(m.open.gone, since)), t.now)
+	return reach(m.promised.window, max(m.promised.gone, min(m.open.gone, since)), now)
 }
+
+// certain is spool time without a jump that nobody has accepted: a wall clock that was wrong at a start must not make what was
+// forgotten look longer ago than it is.
+func (t *txn) certain() int64 { return t.now - t.mem.jump }
 
 // Of a promised id, these bound what it takes in the file: by itself, and its share of a row when it shares none of its runs.
 const (

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -30,6 +31,9 @@ func (s *Store) Requeue(ctx context.Context, queue string, sequences []uint64) (
 		found, next, err := s.revive(ctx, queue, sequences, done, answers)
 		if err == nil && len(found) > 0 {
 			err = s.requeue(ctx, queue, found, answers)
+		}
+		if err != nil && done > 0 && !errors.Is(err, spool.ErrUnknown) {
+			err = fmt.Errorf("%w: %w", spool.ErrUnknown, err) // the first part is done
 		}
 		if err != nil {
 			return nil, fmt.Errorf("requeue %d dead letters of queue %q: %w", len(sequences), queue, err)
@@ -127,6 +131,8 @@ func (t *txn) take(q *queue, lane uint8, sequence uint64, bytes int) (refusal, e
 		case sequence-g.first >= uint64(g.count) || g.settled.has(i):
 		case l != nil && l.place > 0 && l.nonce != (nonce{}):
 			refusal = spool.ErrLeased
+		case q.marks.owner(lane, sequence) != "":
+			refusal = spool.ErrRouted // a route has shipped it: only the far side's answer ends it
 		default:
 			q.settle(t, g, i, bytes)
 			refusal = nil

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,7 +22,7 @@ type settlement struct {
 	receipt
 }
 
-// Settle implements spool.Local.
+// Settle implements spool.Local. It commits after each few megabytes that die.
 func (s *Store) Settle(ctx context.Context, settlements []spool.Settlement) ([]spool.Settled, error) {
 	id := s.Identity().Spool
 	results := make([]spool.Settled, len(settlements))
@@ -38,10 +39,31 @@ func (s *Store) Settle(ctx context.Context, settlements []spool.Settlement) ([]s
 	if !any {
 		return results, nil
 	}
+	for next := 0; next < len(wanted); {
+		first := next
+		done, err := s.settleSome(ctx, wanted[first:], results[first:])
+		if err != nil && first > 0 && !errors.Is(err, spool.ErrUnknown) {
+			err = fmt.Errorf("%w: %w", spool.ErrUnknown, err) // the first part is done
+		}
+		if err != nil {
+			return nil, fmt.Errorf("settle %d deliveries: %w", len(settlements), err)
+		}
+		next += copy(results[first:], done)
+	}
+	return results, nil
+}
+
+// settleSome settles the first few in one commit and returns what became of them.
+func (s *Store) settleSome(ctx context.Context, wanted []*settlement, results []spool.Settled) ([]spool.Settled, error) {
 	at := s.options.Now()
 	done := slices.Clone(results) // the committer's own: the caller may have gone
+	n := 0
 	err := s.commit(ctx, 0, func(t *txn) error {
 		for i, w := range wanted {
+			if t.deathBytes >= buryBytes && i > 0 {
+				break
+			}
+			n = i + 1
 			if w == nil {
 				continue
 			}
@@ -52,9 +74,9 @@ func (s *Store) Settle(ctx context.Context, settlements []spool.Settlement) ([]s
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("settle %d deliveries: %w", len(settlements), err)
+		return nil, err
 	}
-	return done, nil
+	return done[:n], nil
 }
 
 // settle does what is to be done with one delivery.
@@ -80,11 +102,11 @@ func (t *txn) settle(w *settlement, result *spool.Settled, at time.Time) error {
 			result.Left = t.giveBack(q, g, i, w.After)
 			return nil
 		}
-		result.Died = true
-		return t.dieLocally(q, g, i, message.ReasonMaxDeliveries, w.Text, at)
+		result.Died, err = t.dieLocally(q, g, i, message.ReasonMaxDeliveries, w.Text, at)
+		return err
 	case spool.Bury:
-		result.Died = true
-		return t.dieLocally(q, g, i, message.ReasonRejected, w.Text, at)
+		result.Died, err = t.dieLocally(q, g, i, message.ReasonRejected, w.Text, at)
+		return err
 	}
 	b, err := t.open(q)
 	if err != nil {
@@ -146,34 +168,37 @@ func (t *txn) giveBack(q *queue, g *group, i int, after time.Duration) time.Dura
 	return after
 }
 
-// dieLocally ends a message as a dead letter. One among the dead letters already stays there, and waits: it never dies twice.
-func (t *txn) dieLocally(q *queue, g *group, i int, reason message.Reason, text string, at time.Time) error {
+// dieLocally ends a message as a dead letter. One among the dead letters already stays there, and waits: it never dies twice. One
+// that cannot be read stays too, and is set aside.
+func (t *txn) dieLocally(q *queue, g *group, i int, reason message.Reason, text string, at time.Time) (died bool, err error) {
 	if spool.IsDead(q.name) {
 		t.giveBack(q, g, i, 0)
-		return nil
+		return true, nil
 	}
 	b, err := t.open(q)
 	if err != nil {
-		return err
+		return false, err
 	}
 	bl, err := b.blob(groupKey(g.lane, g.first))
 	if err != nil {
-		return err
+		return false, err
 	}
 	death := message.Death{Reason: reason, Text: text, Queue: q.name, At: time.UnixMilli(at.UnixMilli()).UTC()}
 	if l := g.leases[i]; l != nil {
 		death.Deliveries = l.deliveries
-		q.ended.add(l.nonce, t.now)
+		if l.place > 0 { // a lease that has run out was not settled: its receipt is stale
+			q.ended.add(l.nonce, t.now)
+		}
 	}
 	number := g.first + uint64(i)
 	c, err := t.store.newCorpse(bl.record(i), number, g.lane, death)
 	if err != nil {
 		t.store.damage.report(q.name, number, err)
 		g.corrupt.add(i, g.count)
-		return nil
+		return false, nil
 	}
 	t.die(q, g, c)
-	return nil
+	return true, nil
 }
 
 // mostDeliveries is how often a message of the queue is handed out.

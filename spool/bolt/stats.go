@@ -125,7 +125,7 @@ func (l *ledger) stats() spool.LedgerStats {
 func (s *Store) LedgerStats() spool.LedgerStats {
 	v := s.view.Load()
 	stats := v.ledger
-	stats.EffectiveWindow = duration(reach(stats.Window.Milliseconds(), v.gone, s.clock.now()))
+	stats.EffectiveWindow = duration(reach(stats.Window.Milliseconds(), v.gone, s.clock.now()-stats.Jump.Milliseconds()))
 	return stats
 }
 

@@ -32,6 +32,7 @@ type txn struct {
 
 	openRows, promisedRows rowsOf
 	closed                 map[closedKey]message.Reason
+	deathBytes             int // of the records that died in this commit
 	promises               int // ids of this commit that go into the promised ledger
 }
 

@@ -52,8 +52,11 @@ func (b *batch) requeue(q, dead *queue, sequence uint64) error {
 func (q *queue) free(sequence uint64) (*entry, error) {
 	for i := range q.lanes {
 		if e := q.lanes[i].at(sequence); e != nil {
-			if e.delivery != 0 {
+			switch {
+			case e.delivery != 0:
 				return nil, spool.ErrLeased
+			case e.owner != "":
+				return nil, spool.ErrRouted
 			}
 			return e, nil
 		}
