@@ -44,7 +44,9 @@ type Delivery struct {
 // Peeked is one message shown in its place, one JSON object a line.
 type Peeked struct {
 	Message
-	// Leased says that a local consumer has it now; InDoubt that a route has shipped it and waits for an answer.
+	// Leased says that a local consumer has it now; Waiting that it was given back and is not ready yet; InDoubt that a route has
+	// shipped it and waits for an answer.
 	Leased  bool `json:"leased"`
+	Waiting bool `json:"waiting"`
 	InDoubt bool `json:"in_doubt"`
 }

@@ -15,6 +15,8 @@ const (
 	HeaderStoredAt = "Drawbridge-Stored-At"
 	// HeaderLeaseMillis is how many milliseconds the lease still runs.
 	HeaderLeaseMillis = "Drawbridge-Lease-Millis"
+	// HeaderDeath is there if the message is a dead letter: a Death as JSON.
+	HeaderDeath = "Drawbridge-Death"
 	// HeaderPrefix precedes the name of a message header: Drawbridge-H-Content-Type is the message header content-type.
 	HeaderPrefix = "Drawbridge-H-"
 	// HeaderIdempotencyKey gives the id of a message that is posted rather than put.

@@ -6,8 +6,10 @@ type Queue struct {
 	// Messages and Bytes count what is live, leased included; Bytes are those of records.
 	Messages uint64 `json:"messages"`
 	Bytes    uint64 `json:"bytes"`
-	// Leased counts messages that local consumers hold; InDoubt those that a route has shipped and has no answer for.
+	// Leased counts messages that local consumers hold; Waiting those that were given back and are not ready yet; InDoubt those
+	// that a route has shipped and has no answer for.
 	Leased  uint64 `json:"leased"`
+	Waiting uint64 `json:"waiting"`
 	InDoubt uint64 `json:"in_doubt"`
 	// OldestAgeMillis is how long the oldest live message has been here.
 	OldestAgeMillis int64 `json:"oldest_age_millis"`

@@ -126,7 +126,7 @@ func TestMessageGoesThroughUnchanged(t *testing.T) {
 		if one[0].Sequence != peeked[i].Sequence || one[0].Deliveries != 1 || one[0].LeaseFor > time.Hour || one[0].LeaseFor < 59*time.Minute {
 			t.Errorf("delivery of %s: %+v", m.ID, one[0])
 		}
-		if got, err := c.Ack(ctx, one[0].Receipt, one[0].Receipt[1:]); err != nil || got[0].Verdict != api.Acked || got[1].Verdict != api.AckBadReceipt {
+		if got, err := c.Ack(ctx, one[0].Receipt, one[0].Receipt[1:]); err != nil || got[0].Verdict != api.Acked || got[1].Verdict != api.BadReceipt {
 			t.Errorf("ack: %+v %v", got, err)
 		}
 	}

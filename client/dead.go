@@ -20,8 +20,8 @@ type DeadLetter struct {
 	Stored
 	// Death says why, where and when.
 	Death api.Death
-	// Leased says that a consumer has it now.
-	Leased bool
+	// Leased says that a consumer has it now; Waiting that it was given back and is not ready yet.
+	Leased, Waiting bool
 }
 
 // DeadFilter says which dead letters are meant. The zero value lets all through.
@@ -71,7 +71,7 @@ func (c *Client) DeadLetters(ctx context.Context, queue string, f DeadFilter, ma
 	}
 	letters := make([]DeadLetter, len(lines))
 	for i, line := range lines {
-		letters[i].Leased = line.Leased
+		letters[i].Leased, letters[i].Waiting = line.Leased, line.Waiting
 		if letters[i].Stored, err = storedOf(line.Message); err != nil {
 			return nil, err
 		}

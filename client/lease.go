@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,6 +34,8 @@ type Stored struct {
 // Delivery is one message handed out to this consumer.
 type Delivery struct {
 	Stored
+	// Death is why the message lies among the dead letters; nil for one that lives.
+	Death   *api.Death
 	Receipt string
 	// LeaseFor is how long the lease ran from the answer on.
 	LeaseFor time.Duration
@@ -124,6 +127,11 @@ func deliveryOf(h http.Header, body []byte) (Delivery, error) {
 	if n.err != nil {
 		return Delivery{}, n.err
 	}
+	if death := h.Get(api.HeaderDeath); death != "" {
+		if err := json.Unmarshal([]byte(death), &d.Death); err != nil {
+			return Delivery{}, fmt.Errorf("header %s: %w", api.HeaderDeath, err)
+		}
+	}
 	var err error
 	if d.StoredAt, err = time.Parse(time.RFC3339, h.Get(api.HeaderStoredAt)); err != nil {
 		return Delivery{}, fmt.Errorf("header %s: %w", api.HeaderStoredAt, err)
@@ -152,7 +160,7 @@ func deliveries(lines []api.Delivery) ([]Delivery, error) {
 		if err != nil {
 			return nil, err
 		}
-		ds[i] = Delivery{Stored: stored, Receipt: line.Receipt, LeaseFor: time.Duration(line.LeaseMillis) * time.Millisecond}
+		ds[i] = Delivery{Stored: stored, Death: line.Death, Receipt: line.Receipt, LeaseFor: time.Duration(line.LeaseMillis) * time.Millisecond}
 	}
 	return ds, nil
 }
@@ -187,8 +195,11 @@ func qosOf(s string) message.QoS {
 // Peeked is a message looked at in its place.
 type Peeked struct {
 	Stored
-	// Leased says that a consumer has it now; InDoubt that a route has shipped it and waits for an answer.
-	Leased, InDoubt bool
+	// Death is why the message lies among the dead letters; nil for one that lives.
+	Death *api.Death
+	// Leased says that a consumer has it now; Waiting that it was given back and is not ready yet; InDoubt that a route has
+	// shipped it and waits for an answer.
+	Leased, Waiting, InDoubt bool
 }
 
 // Peek shows up to max messages from sequence from on, without leasing them.
@@ -213,7 +224,7 @@ func (c *Client) Peek(ctx context.Context, queue string, from uint64, max int) (
 		if err != nil {
 			return nil, err
 		}
-		peeked[i] = Peeked{Stored: stored, Leased: line.Leased, InDoubt: line.InDoubt}
+		peeked[i] = Peeked{Stored: stored, Death: line.Death, Leased: line.Leased, Waiting: line.Waiting, InDoubt: line.InDoubt}
 	}
 	return peeked, nil
 }

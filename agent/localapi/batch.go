@@ -175,7 +175,7 @@ func nonEmptyLines(body []byte) (lines [][]byte) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		if lines = append(lines, line); len(lines) > max(MaxBatchMessages, MaxAckReceipts) {
+		if lines = append(lines, line); len(lines) > max(MaxBatchMessages, MaxReceipts) {
 			break
 		}
 	}

@@ -57,7 +57,7 @@ func (s *Server) listDead(w http.ResponseWriter, r *http.Request, queue string, 
 			begun = true
 		}
 		var line bytes.Buffer
-		shown := []api.Peeked{{Message: apiMessage(dead, p.Sequence, &p.Message), Leased: p.Leased, InDoubt: p.InDoubt}}
+		shown := []api.Peeked{{Message: apiMessage(dead, p.Sequence, &p.Message), Leased: p.Leased, Waiting: p.Waiting, InDoubt: p.InDoubt}}
 		if err := appendLines(&line, shown); err != nil {
 			panic(http.ErrAbortHandler)
 		}

@@ -337,9 +337,9 @@ func TestReceiptsThatAreHostileAreRefused(t *testing.T) {
 		{api.TypeNDJSON, strings.Repeat("{", 1<<20)},
 		{api.TypeNDJSON, `"a" "b"`},
 		{api.TypeNDJSON, "\xff"},
-		{api.TypeText, strings.Repeat("\n", localapi.MaxAckBytes)},
-		{api.TypeText, strings.Repeat("r\n", localapi.MaxAckBytes/2)},
-		{api.TypeText, strings.Repeat("r", localapi.MaxAckBytes+1)},
+		{api.TypeText, strings.Repeat("\n", localapi.MaxReceiptsBytes)},
+		{api.TypeText, strings.Repeat("r\n", localapi.MaxReceiptsBytes/2)},
+		{api.TypeText, strings.Repeat("r", localapi.MaxReceiptsBytes+1)},
 	} {
 		a := h.call("POST", "/v1/receipts/ack", c.body, "Content-Type", c.mediaType)
 		if p := a.problem(t); a.status/100 != 4 || len(p.Detail) > 600 {
@@ -348,8 +348,8 @@ func TestReceiptsThatAreHostileAreRefused(t *testing.T) {
 	}
 	// Receipts that are none, and huge ones, have their verdict a line.
 	a := h.call("POST", "/v1/receipts/ack", "\x00\n"+strings.Repeat("r", 1<<20)+"\n../..\n", "Content-Type", api.TypeText)
-	for _, r := range linesOf[api.AckResult](t, a) {
-		if r.Verdict != api.AckBadReceipt {
+	for _, r := range linesOf[api.ReceiptResult](t, a) {
+		if r.Verdict != api.BadReceipt {
 			t.Errorf("%.40q: %s", r.Receipt, r.Verdict)
 		}
 	}

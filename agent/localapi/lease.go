@@ -2,6 +2,7 @@ package localapi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
@@ -110,6 +111,9 @@ func answerDelivery(w http.ResponseWriter, queue string, d *spool.Delivery) {
 	h.Set(api.HeaderQoS, d.QoS.String())
 	h.Set(api.HeaderStoredAt, d.StoredAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
 	h.Set(api.HeaderLeaseMillis, strconv.FormatInt(d.Deadline.Milliseconds(), 10))
+	if d.Death != nil {
+		h.Set(api.HeaderDeath, deathText(d.Death))
+	}
 	h.Set("Content-Type", api.TypeBytes)
 	h.Set("Content-Length", strconv.Itoa(len(d.Body)))
 	_, _ = w.Write(d.Body) // a consumer that has gone gets it again when the lease has run out
@@ -137,4 +141,13 @@ func apiDeath(d *message.Death) *api.Death {
 		return nil
 	}
 	return &api.Death{Reason: string(d.Reason), Text: d.Text, Queue: d.Queue, Route: d.Route, Deliveries: d.Deliveries, At: d.At}
+}
+
+// deathText is a death as one line, which a header can carry whatever the text says.
+func deathText(d *message.Death) string {
+	text, err := json.Marshal(apiDeath(d))
+	if err != nil {
+		panic(err) // strings, a number and a time of this age always marshal
+	}
+	return string(text)
 }

@@ -143,10 +143,10 @@ func TestAckTakesEveryForm(t *testing.T) {
 	} {
 		receipt := h.receipt("orders")
 		body := fmt.Sprintf(c.format, receipt)
-		for _, want := range []api.AckVerdict{api.Acked, api.AckAlready} {
+		for _, want := range []api.ReceiptVerdict{api.Acked, api.AlreadySettled} {
 			a := h.call("POST", "/v1/receipts/ack", body, "Content-Type", c.mediaType)
-			got := linesOf[api.AckResult](t, a)
-			if a.status != http.StatusOK || len(got) != 1 || got[0] != (api.AckResult{Receipt: receipt, Verdict: want}) {
+			got := linesOf[api.ReceiptResult](t, a)
+			if a.status != http.StatusOK || len(got) != 1 || got[0] != (api.ReceiptResult{Receipt: receipt, Verdict: want}) {
 				t.Errorf("%s: %d %s, want %s", name, a.status, a.body, want)
 			}
 		}
@@ -157,8 +157,8 @@ func TestAckKeepsTheOrder(t *testing.T) {
 	h := start(t)
 	h.call("PUT", "/v1/queues/orders/messages/a", "x")
 	a := h.call("POST", "/v1/receipts/ack", "bogus\n"+h.receipt("orders")+"\n\nbogus")
-	got := linesOf[api.AckResult](t, a)
-	if len(got) != 3 || got[0].Verdict != api.AckBadReceipt || got[1].Verdict != api.Acked || got[2].Verdict != api.AckBadReceipt {
+	got := linesOf[api.ReceiptResult](t, a)
+	if len(got) != 3 || got[0].Verdict != api.BadReceipt || got[1].Verdict != api.Acked || got[2].Verdict != api.BadReceipt {
 		t.Errorf("%s", a.body)
 	}
 }

@@ -1,6 +1,7 @@
 package localapi
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -73,16 +74,23 @@ func (o *options) number(name string, byDefault, low, high uint64) uint64 {
 
 // duration returns a duration between low and high, or 0 if it is not given.
 func (o *options) duration(name string, low, high time.Duration) time.Duration {
-	s := o.values.Get(name)
+	d, err := parseDuration(o.text(name), low, high)
+	if err != nil {
+		o.fail("%s=%v", name, err)
+	}
+	return d
+}
+
+// parseDuration reads a duration between low and high; an empty text is 0.
+func parseDuration(s string, low, high time.Duration) (time.Duration, error) {
 	if s == "" {
-		return 0
+		return 0, nil
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < low || d > high {
-		o.fail("%s=%s: use a duration like 30s, from %s to %s", name, clip(s), low, high)
-		return 0
+		return 0, fmt.Errorf("%s: use a duration like 30s, from %s to %s", clip(s), low, high)
 	}
-	return d
+	return d, nil
 }
 
 func (o *options) qos(name string) message.QoS {

@@ -42,7 +42,7 @@ func (s *Server) peek(w http.ResponseWriter, r *http.Request) error {
 		shown := make([]api.Peeked, len(peeked))
 		for i := range peeked {
 			p := &peeked[i]
-			shown[i] = api.Peeked{Message: apiMessage(queue, p.Sequence, &p.Message), Leased: p.Leased, InDoubt: p.InDoubt}
+			shown[i] = api.Peeked{Message: apiMessage(queue, p.Sequence, &p.Message), Leased: p.Leased, Waiting: p.Waiting, InDoubt: p.InDoubt}
 		}
 		var lines bytes.Buffer
 		if err := appendLines(&lines, shown); err != nil {

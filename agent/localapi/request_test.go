@@ -52,7 +52,7 @@ func TestBadRequestsSayWhatIsWrong(t *testing.T) {
 		{"POST", "/v1/receipts/ack", "", nil, 400, api.CodeMalformed},
 		{"POST", "/v1/receipts/ack", "[1]", []string{"Content-Type", api.TypeJSON}, 400, api.CodeMalformed},
 		{"POST", "/v1/receipts/ack", `{"receit":"a"}`, []string{"Content-Type", api.TypeNDJSON}, 400, api.CodeMalformed},
-		{"POST", "/v1/receipts/ack", strings.Repeat("a\n", localapi.MaxAckReceipts+1), nil, 413, api.CodeTooLarge},
+		{"POST", "/v1/receipts/ack", strings.Repeat("a\n", localapi.MaxReceipts+1), nil, 413, api.CodeTooLarge},
 		{"GET", "/v1/queues/nope", "", nil, 404, api.CodeNoSuchQueue},
 		{"GET", "/v1/links/nope", "", nil, 404, api.CodeNoSuchLink},
 		{"GET", "/v1/queues?all=1", "", nil, 400, api.CodeBadOption},

@@ -38,6 +38,7 @@ func apiQueue(q spool.QueueStats) api.Queue {
 		Messages:        q.Messages,
 		Bytes:           q.Bytes,
 		Leased:          q.Leased,
+		Waiting:         q.Waiting,
 		InDoubt:         q.InDoubt,
 		OldestAgeMillis: q.OldestAge.Milliseconds(),
 		Stored:          q.Stored,

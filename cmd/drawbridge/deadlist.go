@@ -69,7 +69,7 @@ func (g *globals) printLetters(letters []client.DeadLetter) error {
 }
 
 func letterLine(l *client.DeadLetter) api.Peeked {
-	line := api.Peeked{Message: messageLine(&l.Stored), Leased: l.Leased}
+	line := api.Peeked{Message: messageLine(&l.Stored), Leased: l.Leased, Waiting: l.Waiting}
 	line.Death = &l.Death
 	return line
 }

@@ -46,7 +46,9 @@ func (g *globals) printPeeked(peeked []client.Peeked) error {
 	if g.json() {
 		for i := range peeked {
 			p := &peeked[i]
-			if err := g.printLine(api.Peeked{Message: messageLine(&p.Stored), Leased: p.Leased, InDoubt: p.InDoubt}); err != nil {
+			line := api.Peeked{Message: messageLine(&p.Stored), Leased: p.Leased, Waiting: p.Waiting, InDoubt: p.InDoubt}
+			line.Death = p.Death
+			if err := g.printLine(line); err != nil {
 				return err
 			}
 		}
@@ -66,6 +68,8 @@ func stateOf(p *client.Peeked) string {
 		return "in doubt"
 	case p.Leased:
 		return "leased"
+	case p.Waiting:
+		return "waiting"
 	}
 	return "ready"
 }

@@ -38,9 +38,9 @@ func (g *globals) printQueues(queues []api.Queue) error {
 	if g.json() {
 		return g.printJSON(queues)
 	}
-	t := newTable(g.stdout, "QUEUE", "MESSAGES", "SIZE", "OLDEST", "LEASED", "IN DOUBT", "STORED", "ACCEPTED", "ACKED", "SETTLED", "BURIED", "ROUTE")
+	t := newTable(g.stdout, "QUEUE", "MESSAGES", "SIZE", "OLDEST", "LEASED", "WAITING", "IN DOUBT", "STORED", "ACCEPTED", "ACKED", "SETTLED", "BURIED", "ROUTE")
 	for _, q := range queues {
-		t.row(q.Name, q.Messages, sizeOf(q.Bytes), period(time.Duration(q.OldestAgeMillis)*time.Millisecond), q.Leased, q.InDoubt,
+		t.row(q.Name, q.Messages, sizeOf(q.Bytes), period(time.Duration(q.OldestAgeMillis)*time.Millisecond), q.Leased, q.Waiting, q.InDoubt,
 			q.Stored, q.Accepted, q.Acked, q.Settled, q.Buried, dash(q.Route))
 	}
 	return t.print()

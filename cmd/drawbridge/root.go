@@ -43,7 +43,7 @@ Exit codes: 0 ok, 1 failed, 2 usage, 3 nothing there, 4 refused, 5 outcome unkno
 	commandGroup(root,
 		runCommand(g), demoCommand(g),
 		initCommand(g), identityCommand(g), configCommand(g),
-		putCommand(g), takeCommand(g), ackCommand(g), peekCommand(g), deadCommand(g),
+		putCommand(g), takeCommand(g), ackCommand(g), nackCommand(g), extendCommand(g), buryCommand(g), peekCommand(g), deadCommand(g),
 		queuesCommand(g), linksCommand(g), healthCommand(g), logCommand(g), clockCommand(g), versionCommand(g),
 	)
 	return root

@@ -146,7 +146,7 @@ func (t *taker) batch(ctx context.Context, l client.Lease) (taken int, err error
 		return len(receipts), errors.Join(failed, err)
 	}
 	for i, res := range results {
-		if res.Verdict != api.Acked {
+		if res.Verdict != api.Acked && res.Verdict != api.AlreadySettled {
 			fmt.Fprintf(t.stderr, "drawbridge: message %s: its receipt is %s; it may be handed out again\n", deliveries[i].ID, res.Verdict)
 		}
 	}
@@ -171,7 +171,9 @@ func (t *taker) write(d *client.Delivery) error {
 }
 
 func deliveryLine(d *client.Delivery) api.Delivery {
-	return api.Delivery{Message: messageLine(&d.Stored), Receipt: d.Receipt, LeaseMillis: d.LeaseFor.Milliseconds()}
+	line := api.Delivery{Message: messageLine(&d.Stored), Receipt: d.Receipt, LeaseMillis: d.LeaseFor.Milliseconds()}
+	line.Death = d.Death
+	return line
 }
 
 func messageLine(m *client.Stored) api.Message {
