@@ -147,6 +147,15 @@ func nacks() []testCase {
 				s.t.Errorf("%+v", death)
 			}
 		}},
+		{name: "a receipt whose lease ran out is stale, before its message has died of it and after", queues: gives(1, none), run: func(s *store) {
+			s.fill("a")
+			d := s.lease(1)
+			s.pass(spool.DefaultVisibilityTimeout)
+			s.requireAnswers(spool.ErrStaleReceipt, d[0].Receipt)
+			s.requireLeased(1)
+			s.requireDead("1 a")
+			s.requireAnswers(spool.ErrStaleReceipt, d[0].Receipt)
+		}},
 		{name: "five deliveries unless somebody says otherwise, and the count outlives a restart", restarts: true, run: func(s *store) {
 			s.fill("a")
 			for range spool.DefaultMaxDeliveries {

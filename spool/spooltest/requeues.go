@@ -157,6 +157,13 @@ func requeues() []testCase {
 				s.t.Errorf("stats: %+v", q)
 			}
 		}},
+		{name: "what a route has shipped is not purged, though its queue has no route now", run: func(s *store) {
+			s.fill("a", "b")
+			s.mark(nyc, 1)
+			s.purge("orders", []error{spool.ErrRouted}, 1, 2)
+			s.requireMessages(1)
+			s.requireHeld(nyc, 1)
+		}},
 		{name: "a queue that leaves by a route is not purged", queues: routed("nyc"), run: func(s *store) {
 			s.fill("a")
 			if _, err := s.Purge(context.Background(), "orders", []uint64{1}); !errors.Is(err, spool.ErrRouted) {
