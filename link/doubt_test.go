@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"drawbridge/dedupe"
 	"drawbridge/link"
 	"drawbridge/message"
 	"drawbridge/spool"
@@ -86,10 +87,10 @@ type side struct {
 	b    bolt.Options
 	// stumbles is what fails next, nil for nothing.
 	stumbles atomic.Pointer[stumble]
-	store *bolt.Store
-	link  *link.Link
-	stop  context.CancelFunc
-	done  chan error
+	store    *bolt.Store
+	link     *link.Link
+	stop     context.CancelFunc
+	done     chan error
 }
 
 // stumble is a step that fails once, after it has gone well a few times.
@@ -142,6 +143,7 @@ type doubt struct {
 	near, far *side
 	ids       []string
 	bodies    map[string]string // as the producer has put them last
+	came      []spool.Delivery  // what the far side's consumer has taken
 	frozen    bool
 
 	// copy is where a copy of the near spool lies, which held the first copied ids; empty if there is none.
@@ -194,8 +196,8 @@ func quickDir(t *testing.T) string {
 
 // play puts messages and does harm, in an order that the seed draws.
 func (d *doubt) play() {
-	for range 12 + d.rng.IntN(20) {
-		switch d.rng.IntN(13) {
+	for range 16 + d.rng.IntN(24) {
+		switch d.rng.IntN(18) {
 		case 0, 1, 2, 3:
 			d.put(1 + d.rng.IntN(12))
 		case 4:
@@ -220,11 +222,15 @@ func (d *doubt) play() {
 			d.put(d.rng.IntN(5))
 			time.Sleep(d.moment())
 			heal()
-		case 10, 11:
+		case 10, 11, 12, 13:
 			d.stumble([]*side{d.near, d.far}[d.rng.IntN(2)])
 			d.put(1 + d.rng.IntN(5))
-		case 12:
+		case 14, 15:
 			d.copyOrPutBack()
+		case 16:
+			d.consume()
+		case 17:
+			d.sleep()
 		}
 		time.Sleep(d.moment())
 	}
@@ -269,6 +275,53 @@ func (d *doubt) copyOrPutBack() {
 		puts[i] = spool.Put{Queue: orders, ID: id, Body: []byte(d.bodies[id])}
 	}
 	d.store(puts)
+}
+
+// consume takes and acknowledges all that is at the far side.
+func (d *doubt) consume() {
+	d.far.stumbles.Store(nil)
+	for {
+		taken, err := d.far.store.Lease(d.t.Context(), spool.LeaseRequest{Queue: orders, Max: 1000})
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if len(taken) == 0 {
+			return
+		}
+		receipts := make([]spool.Receipt, len(taken))
+		for i := range taken {
+			receipts[i] = taken[i].Receipt
+		}
+		settled, err := d.far.store.Ack(d.t.Context(), receipts)
+		if err = errors.Join(append(settled, err)...); err != nil {
+			d.t.Fatal(err)
+		}
+		d.came = append(d.came, taken...)
+	}
+}
+
+// sleep has both sides down for so long that the far side's ledger forgets what was consumed, when a few messages have just been
+// put. Nothing that was put back may be under way, and no copy be put back later: it could not be told by its ids any more.
+func (d *doubt) sleep() {
+	d.settle()
+	d.put(1 + d.rng.IntN(5))
+	time.Sleep(time.Duration(d.rng.IntN(100)) * time.Millisecond)
+	d.consume()
+	d.copy = ""
+	d.near.crash()
+	d.far.crash()
+	time.Sleep(2 * dedupe.DefaultWindow)
+	for _, s := range []*side{d.near, d.far} {
+		s.stumbles.Store(nil)
+		s.start()
+		if err := s.store.AcceptTime(d.t.Context()); err != nil {
+			d.t.Fatal(err)
+		}
+		// A commit forgets.
+		if err := s.store.SetMeta(d.t.Context(), "slept", []byte("long")); err != nil {
+			d.t.Fatal(err)
+		}
+	}
 }
 
 // replace makes a directory a copy of another.
@@ -352,9 +405,10 @@ func (d *doubt) depth() uint64 {
 
 // judge compares what arrived and what died with what was put.
 func (d *doubt) judge() (arrived, horizon, refused int) {
-	came, dead := d.peek(d.far, orders), d.peek(d.near, message.DeadQueue(orders))
+	d.consume()
+	dead := d.peek(d.near, message.DeadQueue(orders))
 	bodies := make(map[string]string)
-	for _, m := range came {
+	for _, m := range d.came {
 		if bodies[m.ID] != "" {
 			d.t.Errorf("%s arrived twice", m.ID)
 		}
@@ -382,8 +436,8 @@ func (d *doubt) judge() (arrived, horizon, refused int) {
 			d.t.Errorf("%s is lost", id)
 		}
 	}
-	inOrder := slices.DeleteFunc(came, func(m spool.Peeked) bool { return d.late[m.ID] })
-	if !slices.IsSortedFunc(inOrder, func(a, b spool.Peeked) int { return strings.Compare(a.ID, b.ID) }) {
+	inOrder := slices.DeleteFunc(d.came, func(m spool.Delivery) bool { return d.late[m.ID] })
+	if !slices.IsSortedFunc(inOrder, func(a, b spool.Delivery) int { return strings.Compare(a.ID, b.ID) }) {
 		d.t.Error("out of order")
 	}
 	return len(bodies), horizon, refused
