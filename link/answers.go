@@ -16,6 +16,10 @@ import (
 // is kept alone.
 const maxWords = 1024
 
+// floorStep is how far a floor has to rise before the peer is told while more may have been closed above it: each Floor costs it
+// a look into its spool.
+const floorStep = 1024
+
 // ended is what was answered and waits for its commit.
 type ended struct {
 	settled []message.Range
@@ -161,6 +165,9 @@ func (snd *sender) floors() {
 		for stream, span := range ln.closed {
 			if floor <= span.First {
 				continue
+			}
+			if span.Last >= floor && floor < span.First+floorStep {
+				continue // the next one says more
 			}
 			snd.s.send(&protocol.Floor{Session: snd.s.id, Queue: snd.To, Stream: stream, Floor: floor})
 			if span.First = floor; span.Last < floor {

@@ -44,19 +44,22 @@ type lane struct {
 	words map[uint64]string
 	// closed is, of each stream, between which numbers lie those that the peer has closed and not been told to forget.
 	closed map[message.StreamID]message.Range
-	// begun are the streams that were offered in this session.
+	// begun are the streams of which something was offered in this session.
 	begun map[message.StreamID]struct{}
 }
 
-// begin notes that a stream of the lane is offered from number first on. What was closed below it, in a session that ended before
-// the peer was told, it may forget.
-func (ln *lane) begin(stream message.StreamID, first uint64) {
-	if _, known := ln.begun[stream]; known {
-		return
-	}
-	ln.begun[stream] = struct{}{}
-	if _, known := ln.closed[stream]; !known && first > 1 {
-		ln.closed[stream] = message.Range{First: 1, Last: first - 1}
+// begin notes what is offered first of a stream in this session. Below it or between, numbers may have been closed in a session
+// that ended before the peer was told to forget them; it is told once those are done with that were held then.
+func (ln *lane) begin(held []spool.Held) {
+	for i := len(held) - 1; i >= 0; i-- {
+		stream := held[i].Stream
+		if _, known := ln.begun[stream]; known {
+			continue
+		}
+		ln.begun[stream] = struct{}{}
+		if _, known := ln.closed[stream]; !known {
+			ln.closed[stream] = message.Range{First: 1, Last: held[i].Number}
+		}
 	}
 }
 
@@ -139,11 +142,7 @@ func (snd *sender) loadOnce(ctx context.Context) (more bool, err error) {
 			}
 		}
 		snd.mu.Lock()
-		for i, h := range held {
-			if i == 0 || h.Stream != held[i-1].Stream {
-				ln.begin(h.Stream, h.Number)
-			}
-		}
+		ln.begin(held)
 		ln.flow.Offer(items)
 		snd.mu.Unlock()
 		snd.s.shippers.wake()
