@@ -120,6 +120,13 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		"take orders --wait soon":                "invalid argument",
 		"peek orders --max 0":                    "use 1 or more",
 		"ack":                                    "drawbridge ack RECEIPT...",
+		"nack":                                   "drawbridge nack RECEIPT...",
+		"nack r --delay -1s":                     "use 0s or more",
+		"nack r --delay soon":                    "invalid argument",
+		"extend":                                 "drawbridge extend RECEIPT...",
+		"extend r --visibility 0s":               "use 1ms or more",
+		"bury":                                   "drawbridge bury RECEIPT...",
+		"bury r --delay 1s":                      "unknown flag: --delay",
 		"queues -o yaml":                         "use table or json",
 		"config check a b":                       "drawbridge config check",
 		"init --agent a/b":                       "agent name",
@@ -138,7 +145,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 
 func TestNobodyThere(t *testing.T) {
 	s := newShell(t)
-	for _, line := range []string{"put orders x", "take orders", "take orders --follow", "peek orders", "ack r", "queues", "links", "links nyc", "health", "clock accept"} {
+	for _, line := range []string{"put orders x", "take orders", "take orders --follow", "peek orders", "ack r", "nack r", "extend r", "bury r", "queues", "links", "links nyc", "health", "clock accept"} {
 		code, stdout, stderr := s.try(strings.Fields(line)...)
 		if code != exitUnreachable || stdout != "" || !strings.Contains(stderr, "Is it running?") {
 			t.Errorf("drawbridge %s: exit code %d\n%s%s", line, code, stdout, stderr)
