@@ -77,7 +77,7 @@ listen:
   link: "[::]:4747"                           # UDP
   api: /run/drawbridge/api.sock
 queues:
-  orders:  { visibility_timeout: 1m }
+  orders:  { max_deliveries: 5, visibility_timeout: 1m }
   refunds: { max_message_bytes: 64KiB }
 links:
   nyc:
@@ -95,7 +95,7 @@ links:
 		DataDir: "/var/lib/drawbridge",
 		Listen:  config.Listen{Link: "[::]:4747", API: "/run/drawbridge/api.sock"},
 		Queues: map[string]spool.QueueOptions{
-			"orders":  {VisibilityTimeout: time.Minute, MaxMessageBytes: 1 << 20},
+			"orders":  {MaxDeliveries: 5, VisibilityTimeout: time.Minute, MaxMessageBytes: 1 << 20},
 			"refunds": {VisibilityTimeout: 30 * time.Second, MaxMessageBytes: 64 << 10},
 		},
 		Links: map[string]config.Link{"nyc": {

@@ -64,6 +64,13 @@ func TestEveryKeyTellsOfAValueOfTheWrongKind(t *testing.T) {
 		{"queues.o.visibility_timeout", "queues: {o: {visibility_timeout: VALUE}}", scalar},
 		{"queues.o.max_message_bytes", "queues: {o: {max_message_bytes: VALUE}}", scalar},
 		{"queues.o.dedupe", "queues: {o: {dedupe: VALUE}}", scalar},
+		{"queues.o.max_deliveries", "queues: {o: {max_deliveries: VALUE}}", scalar},
+		{"queues.o.retry", "queues: {o: {retry: VALUE}}", map[string]string{
+			"~": noValue, `""`: noText, "[x]": "want a word or a mapping such as `{ kind: exponential, first: 1s, max: 5m }`, got a list",
+		}},
+		{"queues.o.retry.kind", "queues: {o: {retry: {kind: VALUE}}}", scalar},
+		{"queues.o.retry.first", "queues: {o: {retry: {first: VALUE}}}", scalar},
+		{"queues.o.retry.max", "queues: {o: {retry: {max: VALUE}}}", scalar},
 		{"links", "links: VALUE", mapping("nyc: {peer_id: 3Q7K-…, send: [{from: orders, to: orders}]}")},
 		{"links.n", "links: {n: VALUE}", mapping("peer_id: 3Q7K-…")},
 		{"links.n.peer_id", link("peer_id: VALUE"), scalar},

@@ -89,7 +89,7 @@ func (how settling) settlement(line api.ReceiptLine) (spool.Settlement, error) {
 	w := spool.Settlement{Receipt: spool.Receipt(line.Receipt), Act: how.act, Text: line.Text}
 	for _, setting := range []struct{ name, value string }{{"delay", line.Delay}, {"visibility", line.Visibility}, {"text", line.Text}} {
 		if setting.value != "" && !slices.Contains(how.takes, setting.name) {
-			return w, fmt.Errorf("%s belongs to another call, this one takes %v", setting.name, how.takes)
+			return w, fmt.Errorf("%s belongs to another call", setting.name)
 		}
 	}
 	delay, err := parseDuration(line.Delay, 0, MaxDelay)

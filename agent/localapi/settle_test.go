@@ -201,7 +201,7 @@ func TestMistakesInASettlementChangeNothing(t *testing.T) {
 		{"nack", "", api.TypeText, api.CodeMalformed, "no receipt"},
 		{"nack", `{"receipt":"` + r + `"}` + "\n" + `{"receipt":"a","delay":"soon"}`, api.TypeNDJSON, api.CodeMalformed, "receipt 2: delay=soon"},
 		{"extend", `["` + r + `",{"receipt":"a","visibility":"25h"}]`, api.TypeJSON, api.CodeMalformed, "receipt 2: visibility=25h"},
-		{"extend", `["` + r + `",{"receipt":"a","delay":"1s"}]`, api.TypeJSON, api.CodeMalformed, "delay belongs to another call, this one takes [visibility]"},
+		{"extend", `["` + r + `",{"receipt":"a","delay":"1s"}]`, api.TypeJSON, api.CodeMalformed, "delay belongs to another call"},
 		{"ack", `{"receipt":"` + r + `","text":"why"}`, api.TypeNDJSON, api.CodeMalformed, "text belongs to another call"},
 		{"bury", `{"receipt":"` + r + `","why":"x"}`, api.TypeNDJSON, api.CodeMalformed, "unknown field"},
 		{"nack", `{"receipt":"` + r + `","delay":5}`, api.TypeNDJSON, api.CodeMalformed, "JSON"},
