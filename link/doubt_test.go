@@ -144,7 +144,6 @@ type doubt struct {
 	ids       []string
 	bodies    map[string]string // as the producer has put them last
 	came      []spool.Delivery  // what the far side's consumer has taken
-	frozen    bool
 
 	// copy is where a copy of the near spool lies, which held the first copied ids; empty if there is none.
 	copy   string
@@ -201,9 +200,9 @@ func (d *doubt) play() {
 		case 0, 1, 2, 3:
 			d.put(1 + d.rng.IntN(12))
 		case 4:
-			d.each(func(p *pair) { p.freeze() })
-			d.frozen = true
+			d.freeze()
 		case 5:
+			d.stumble(d.near) // as it buries what ran out of its horizon
 			d.thaw()
 		case 6:
 			for _, p := range d.net.made() {
@@ -223,8 +222,10 @@ func (d *doubt) play() {
 			time.Sleep(d.moment())
 			heal()
 		case 10, 11, 12, 13:
+			d.thaw()
+			d.put(2 + d.rng.IntN(8))
 			d.stumble([]*side{d.near, d.far}[d.rng.IntN(2)])
-			d.put(1 + d.rng.IntN(5))
+			time.Sleep(300 * time.Millisecond) // some round trips, so that it comes about
 		case 14, 15:
 			d.copyOrPutBack()
 		case 16:
@@ -236,14 +237,13 @@ func (d *doubt) play() {
 	}
 }
 
-// stumble has a step of a side fail, as often a commit as any other.
+// stumble has a step of a side fail, every other time a commit that leaves nothing behind.
 func (d *doubt) stumble(s *side) {
-	points := link.HookPoints()
-	if d.rng.IntN(2) == 0 {
-		points = commitPoints()
+	f := &stumble{point: bolt.HookCommitApplied}
+	if points := append(link.HookPoints(), commitPoints()...); d.rng.IntN(2) == 0 {
+		f.point = points[d.rng.IntN(len(points))]
 	}
-	f := &stumble{point: points[d.rng.IntN(len(points))]}
-	f.well.Store(int32(d.rng.IntN(4)))
+	f.well.Store(int32(d.rng.IntN(3)))
 	s.stumbles.Store(f)
 }
 
@@ -275,6 +275,11 @@ func (d *doubt) copyOrPutBack() {
 		puts[i] = spool.Put{Queue: orders, ID: id, Body: []byte(d.bodies[id])}
 	}
 	d.store(puts)
+	if d.rng.IntN(3) > 0 { // so that some of it is closed that the far side has
+		time.Sleep(time.Duration(d.rng.IntN(150)) * time.Millisecond)
+		d.freeze()
+		time.Sleep(2 * time.Second)
+	}
 }
 
 // consume takes and acknowledges all that is at the far side.
@@ -339,10 +344,11 @@ func (d *doubt) moment() time.Duration {
 	return time.Duration(1+d.rng.IntN(1<<(3+d.rng.IntN(11)))) * time.Millisecond
 }
 
-func (d *doubt) each(do func(*pair)) {
+// freeze lets nothing pass any more over most of the connections.
+func (d *doubt) freeze() {
 	for _, p := range d.net.made() {
 		if d.rng.IntN(4) > 0 {
-			do(p)
+			p.freeze()
 		}
 	}
 }
@@ -351,14 +357,13 @@ func (d *doubt) thaw() {
 	for _, p := range d.net.made() {
 		p.thaw()
 	}
-	d.frozen = false
 }
 
 func (d *doubt) put(n int) {
 	puts := make([]spool.Put, n)
 	for i := range puts {
 		size := 10
-		if d.rng.IntN(10) == 0 {
+		if d.rng.IntN(6) == 0 {
 			size = smallBody + 1 + d.rng.IntN(2*(largeBody-smallBody))
 		}
 		id := fmt.Sprintf("m-%05d", len(d.ids))
