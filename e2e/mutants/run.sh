@@ -9,8 +9,10 @@
 #     # falls: lost
 #     # catch: go test ./link -run '^TestMessageInDoubtEndsOnOneSide$'
 #
-# A trial that goes by seeds has twenty of them. First the whole tree must pass. A patch that does not apply or does not build,
-# and one that is not caught in two minutes, fail the run.
+# A trial that goes by seeds has twenty of them, and must say what the patch says. First the tree as it is must pass all of these
+# tests. A patch that does not apply or does not build, and one that is not caught in two minutes, fail the run.
+#
+# That each commit is synced has no patch: a program that is killed loses nothing it has written, only a disk without power does.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -80,7 +82,10 @@ mkdir "$work/tree"
     tar --null --ignore-failed-read -T - -c 2>/dev/null) | tar -x -C "$work/tree"
 
 patches=("$here"/*.patch)
-(($# == 0)) || patches=("${@/#/$here/}") && (($# == 0)) || patches=("${patches[@]/%/.patch}")
+if (($# > 0)); then
+    patches=("${@/#/$here/}")
+    patches=("${patches[@]/%/.patch}")
+fi
 
 for patch in "${patches[@]}"; do head_of "$patch" catch; done | sort -u >"$work/catchers"
 while read -r catch; do
