@@ -49,7 +49,10 @@ func describeLink(st link.Status, queued map[string]spool.QueueStats, ledger spo
 		l.Sends = append(l.Sends, describeRoute(st, s, queued[s.From].Messages))
 	}
 	for _, r := range st.Receives {
-		window := dedupe.Window(r.Horizon)
+		window, effective := dedupe.Window(r.Horizon), ledger.EffectiveWindow
+		if r.ByIDs {
+			effective = ledger.PromisedEffective
+		}
 		l.Receives = append(l.Receives, api.LinkReceive{
 			Queue:           r.To,
 			Accepted:        r.Accepted,
@@ -60,7 +63,7 @@ func describeLink(st link.Status, queued map[string]spool.QueueStats, ledger spo
 			Horizon:         horizon(r.Horizon),
 			HorizonMillis:   r.Horizon.Milliseconds(),
 			Window:          shortDuration(window),
-			EffectiveWindow: shortDuration(min(window, ledger.EffectiveWindow)),
+			EffectiveWindow: shortDuration(min(window, effective)),
 		})
 	}
 	return l

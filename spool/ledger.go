@@ -24,6 +24,9 @@ type LedgerStats struct {
 	// now: it is shorter when rows were forgotten early, or when the window has grown and they were forgotten before.
 	Window          time.Duration
 	EffectiveWindow time.Duration
+	// PromisedWindow and PromisedEffective are the same for queues with QueueOptions.ByIDs, of several the least.
+	PromisedWindow    time.Duration
+	PromisedEffective time.Duration
 	// PromisedIDs of IDs came into queues with QueueOptions.ByIDs and are not forgotten before their window has passed.
 	PromisedIDs uint64
 	// ForgottenEarly counts ids that were forgotten for want of room since the store was opened.

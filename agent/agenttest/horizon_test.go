@@ -123,6 +123,9 @@ func TestWaysAreTakenOrRefusedAsTheyFit(t *testing.T) {
 				}
 				agenttest.WaitDrained(t, p.A, "orders", time.Minute)
 				requireOnce(t, p.B.Drain("orders"), ids)
+				if r := p.B.Receive("a"); w.byIDs && r.EffectiveWindow != r.Window {
+					t.Errorf("ids are promised for %s, and known for %s", r.Window, r.EffectiveWindow)
+				}
 				if dead := p.A.Depth("orders.dead"); dead > 0 {
 					t.Errorf("%d dead letters", dead)
 				}

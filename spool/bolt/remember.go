@@ -123,6 +123,15 @@ func (t *txn) reachOf(queue string) int64 {
 	return reach(m.promised.window, max(m.promised.gone, min(m.open.gone, since)), now)
 }
 
+// promisedGone is when the youngest id came that may be unknown to a queue which goes by ids, whichever of them: 0 if none is.
+func (m *memory) promisedGone() int64 {
+	var latest int64
+	for _, since := range m.since {
+		latest = max(latest, since)
+	}
+	return max(m.promised.gone, min(m.open.gone, latest))
+}
+
 // certain is spool time without a jump that nobody has accepted: a wall clock that was wrong at a start must not make what was
 // forgotten look longer ago than it is.
 func (t *txn) certain() int64 { return t.now - t.mem.jump }

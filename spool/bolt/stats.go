@@ -12,6 +12,8 @@ type snapshot struct {
 	queues    []queueView // sorted by name
 	ledger    spool.LedgerStats
 	gone      int64
+	// promisedGone is to what is promised what gone is to the rest.
+	promisedGone int64
 }
 
 // queueView is one queue in a snapshot.
@@ -55,7 +57,8 @@ func (s *Store) publish() {
 	v.ledger.MemoryBytes += promised.MemoryBytes
 	v.ledger.DiskBytes += promised.DiskBytes
 	v.ledger.ForgottenEarly += promised.ForgottenEarly
-	v.ledger.PromisedIDs = promised.IDs
+	v.ledger.PromisedIDs, v.ledger.PromisedWindow = promised.IDs, promised.Window
+	v.promisedGone = m.promisedGone()
 	v.ledger.Jump = duration(m.jump)
 	for i, name := range m.names {
 		m.queues[name].look(&v.queues[i])
@@ -125,7 +128,9 @@ func (l *ledger) stats() spool.LedgerStats {
 func (s *Store) LedgerStats() spool.LedgerStats {
 	v := s.view.Load()
 	stats := v.ledger
-	stats.EffectiveWindow = duration(reach(stats.Window.Milliseconds(), v.gone, s.clock.now()-stats.Jump.Milliseconds()))
+	certain := s.clock.now() - stats.Jump.Milliseconds()
+	stats.EffectiveWindow = duration(reach(stats.Window.Milliseconds(), v.gone, certain))
+	stats.PromisedEffective = duration(reach(stats.PromisedWindow.Milliseconds(), v.promisedGone, certain))
 	return stats
 }
 

@@ -133,6 +133,9 @@ func (s *Store) LedgerStats() spool.LedgerStats {
 		MemoryBytes:     ids * idBytes,
 		Window:          duration(l.open.window),
 		EffectiveWindow: duration(l.open.reach(l.open.gone, s.now())),
+
+		PromisedWindow:    duration(l.promised.window),
+		PromisedEffective: duration(l.promised.reach(max(l.promised.gone, min(l.open.gone, opening)), s.now())),
 	}
 }
 
