@@ -43,7 +43,9 @@ verdict() {
     catch=$(head_of "$patch" catch) falls=$(head_of "$patch" falls)
     [[ -n $catch && -n $(head_of "$patch" rule) ]] && said "$falls" >/dev/null || { printf 'NO HEADER\t-'; return; }
     (cd "$tree" && git apply "$patch") >"$out" 2>&1 || { printf 'DOES NOT APPLY\t-'; return; }
-    if (cd "$tree" && run_catcher "$catch") >"$out" 2>&1; then
+    # The order in which goroutines run is not drawn from the seed, and the rarest fault comes about in a fifth of the seeds only:
+    # one in a hundred runs of twenty would miss it.
+    if (cd "$tree" && run_catcher "$catch") >"$out" 2>&1 && (cd "$tree" && run_catcher "$catch") >"$out" 2>&1; then
         printf 'SURVIVED\t-'
         return
     fi
