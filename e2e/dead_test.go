@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -67,15 +68,5 @@ func TestMessageThatThePeerRefusedArrivesOnceThePeerTakesIt(t *testing.T) {
 
 func TestThePageOnDeadLettersDoesWhatItSays(t *testing.T) {
 	t.Parallel()
-	const page = "../docs/dead-letters.md"
-	steps := readSteps(t, page)
-	outputs, err := runSteps(t, steps)
-	if err != nil || len(steps) < 3 {
-		t.Fatalf("%d steps, %v\n%s", len(steps), err, strings.Join(outputs, ""))
-	}
-	for i, s := range steps {
-		if missing := s.missing(outputs[i]); missing != "" {
-			t.Errorf("%s:%d: the output lacks, in its place, %q:\n%s", page, s.line, missing, outputs[i])
-		}
-	}
+	requirePage(t, filepath.Join("..", "docs", "dead-letters.md"), 3)
 }

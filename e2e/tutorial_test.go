@@ -20,9 +20,15 @@ const tutorialGrace = 2 * time.Minute
 
 func TestTheReadmesTutorialDoesWhatItSays(t *testing.T) {
 	t.Parallel()
-	steps := readSteps(t, filepath.Join("..", "README.md"))
-	if len(steps) < 3 {
-		t.Fatalf("the README has %d steps, want a tutorial", len(steps))
+	requirePage(t, filepath.Join("..", "README.md"), 3)
+}
+
+// requirePage runs a page from its first step to its last. It must have that many at least, and each must print what the page says.
+func requirePage(t *testing.T, path string, least int) {
+	t.Helper()
+	steps := readSteps(t, path)
+	if len(steps) < least {
+		t.Fatalf("%s has %d steps, want %d", path, len(steps), least)
 	}
 	outputs, err := runSteps(t, steps)
 	if err != nil {
@@ -30,7 +36,7 @@ func TestTheReadmesTutorialDoesWhatItSays(t *testing.T) {
 	}
 	for i, s := range steps {
 		if missing := s.missing(outputs[i]); missing != "" {
-			t.Errorf("README.md:%d: the output lacks, in its place, %q:\n%s", s.line, missing, outputs[i])
+			t.Errorf("%s:%d: the output lacks, in its place, %q:\n%s", path, s.line, missing, outputs[i])
 		}
 	}
 }
