@@ -57,13 +57,22 @@ func newShippers(s *session) *shippers {
 	return &shippers{s: s, shipped: make(chan struct{}, 1), workers: make(map[int]*worker)}
 }
 
+// decline closes a connection that is not taken. That of a session which has just ended hears why, whoever closes it first.
+func (s *session) decline(conn Conn) {
+	if cause := context.Cause(s.ctx); cause != nil {
+		conn.Close(closeCode(byeCode(cause)), cause.Error())
+		return
+	}
+	conn.Close(closeCode(superseded), "the session has connections enough")
+}
+
 // carry uses a connection for batches both ways until it or the session ends. Whatever was shipped over it and not
 // answered is shipped again over another one.
 func (s *session) carry(conn Conn) {
 	sh := s.shippers
 	w, ok := sh.add(conn)
 	if !ok {
-		conn.Close(closeCode(superseded), "the session has ended or has connections enough")
+		s.decline(conn)
 		return
 	}
 	defer sh.wg.Done()
